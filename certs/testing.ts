@@ -1,4 +1,4 @@
-// For the tests of this folder: a fixed day, a check for openssl.
+// Tools for the tests of this folder: a fixed day, a check for openssl.
 
 import { spawnSync } from 'node:child_process'
 

@@ -125,7 +125,7 @@ function incompleteBeta([x, rest]: readonly [number, number], a: number, b: numb
  * = 7; for x above 0.
  */
 function logGamma(x: number): number {
-  const sum = lanczos.reduce((total, coefficient, place) => total + coefficient / (x + place), leading)
+  const sum = lanczos.reduce((total, coefficient, index) => total + coefficient / (x + index), leading)
   const t = x + 6.5
   return 0.5 * Math.log(2 * Math.PI) + (x - 0.5) * Math.log(t) - t + Math.log(sum)
 }
@@ -148,9 +148,9 @@ export function holm(probabilities: readonly number[]): readonly number[] {
   const smallestFirst = [...probabilities.entries()].sort(([, a], [, b]) => a - b)
   const corrected = new Array<number>(probabilities.length)
   let floor = 0
-  for (const [rank, [place, p]] of smallestFirst.entries()) {
+  for (const [rank, [index, p]] of smallestFirst.entries()) {
     floor = Math.min(1, Math.max(floor, (probabilities.length - rank) * p))
-    corrected[place] = floor
+    corrected[index] = floor
   }
   return corrected
 }

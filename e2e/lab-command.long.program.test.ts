@@ -39,9 +39,9 @@ test('the help names every scenario and bench, and each has its own help', async
   assert.equal(code, 0)
   for (const name of names) assert.match(said, new RegExp(`^ {4}${name} `, 'm'))
   const helps = await Promise.all(names.map((name) => end(t, name, '--help')))
-  for (const [place, name] of names.entries())
+  for (const [index, name] of names.entries())
     assert.match(
-      helps[place]?.said ?? '',
+      helps[index]?.said ?? '',
       new RegExp(`^npm run lab -- ${name} \\[flags\\]\\n[\\s\\S]*--budget`),
     )
 })
@@ -74,7 +74,7 @@ test('figures are written to a file, and those out of bounds set the exit status
   assert.equal(code, 0, said)
   const { scenario, command, rows } = JSON.parse(await readFile(json, 'utf8'))
   assert.deepEqual([scenario, rows.length], ['frames', 8])
-  // Without the folder, which says nothing of the measurement.
+  // Without the folder, which is no part of the measurement.
   assert.equal(command, 'npm run lab -- frames --frames 50 --rounds 1')
   await writeFile(budget, '{"rows":{"*":{"read":1}}}')
   assert.equal((await end(t, 'frames', ...few, '--budget', budget)).code, 2)

@@ -1,4 +1,4 @@
-// When packages count as installed, what a build consists of, and where browsers are searched for.
+// When packages count as installed, the inputs of a build, and the search for browsers.
 
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync } from 'node:fs'

@@ -178,8 +178,8 @@ test('a channel missing from the stream reopens it from its cursor, while the ol
   assert.deepEqual([stream.isClosed(), first.heard.messages], [false, [1, 2]])
   next.welcome({ cursor: 'life:4' })
   assert.equal(stream.isClosed(), true)
-  // The new stream resumes from where it was opened: what the old one brought meanwhile comes
-  // twice.
+  // The new stream resumes from where it was opened: messages that the old one brought meanwhile
+  // arrive twice.
   next.message(2)
   next.message(3, 'other')
   next.message(4)

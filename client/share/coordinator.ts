@@ -10,11 +10,11 @@ import type { Timers } from '../../server/wire/time.ts'
 import { browserTimers, type Locks, newName, onceFree } from '../browser-services.ts'
 import { Http } from '../transports/http.ts'
 import type { Closing, Transports } from '../transports/transport.ts'
-import { type Asked, type Member, SharedStream } from './shared-stream.ts'
+import { type Member, type MemberOpening, SharedStream } from './shared-stream.ts'
 
 /** Each opening of a transport is one member, numbered by its window. */
 export type ToCoordinator =
-  | { readonly type: 'join'; readonly member: number; readonly asked: Asked }
+  | { readonly type: 'join'; readonly member: number; readonly asked: MemberOpening }
   /** `draft`: as JSON, which browsers copy more cheaply between windows. */
   | { readonly type: 'send'; readonly member: number; readonly draft: string }
   | { readonly type: 'show'; readonly member: number; readonly report: AwarenessReport }
@@ -111,7 +111,7 @@ export class Coordinator {
     return attached
   }
 
-  #join({ port, members }: AttachedWindow, number: number, asked: Asked): void {
+  #join({ port, members }: AttachedWindow, number: number, asked: MemberOpening): void {
     const stream = this.#streamFor(asked)
     const member = stream.join(asked, {
       onFrame(frame) {
@@ -132,7 +132,7 @@ export class Coordinator {
   }
 
   /** The mode's first stream with room; usually the only one. */
-  #streamFor(asked: Asked): SharedStream {
+  #streamFor(asked: MemberOpening): SharedStream {
     const { window = '', key } = asked.query
     // A stream accepts drafts under one key only: windows that lost their key cookie get another stream.
     const kind = `${asked.mode.name} ${asked.base} ${key}`

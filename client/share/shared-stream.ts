@@ -23,7 +23,7 @@ import { type Closing, lost, type Opening, type WebTransport } from '../transpor
 import { Tail } from './tail.ts'
 
 /** An `Opening` as plain data. */
-export interface Asked extends Pick<Opening, 'base' | 'mode' | 'polling'> {
+export interface MemberOpening extends Pick<Opening, 'base' | 'mode' | 'polling'> {
   readonly query: Readonly<Record<string, string>>
 }
 
@@ -87,11 +87,11 @@ export class SharedStream {
     this.#windows = new ShownWindows(timers, (frame) => this.#handleAwareness(frame))
   }
 
-  hasRoomFor(asked: Asked): boolean {
+  hasRoomFor(asked: MemberOpening): boolean {
     return this.#members.size === 0 || this.#channelsWanted(channelsIn(asked)).size <= this.#maxChannels
   }
 
-  join(asked: Asked, listener: MemberListener): Member {
+  join(asked: MemberOpening, listener: MemberListener): Member {
     const member = new Member(asked, listener, this.#timers)
     this.#members.add(member)
     if (this.#current) this.#sendOver(member, this.#current.connection)
@@ -165,7 +165,7 @@ export class SharedStream {
   }
 
   /** Uses the stream's name, so that the server counts no window twice. */
-  #ownQuery({ query: { cursor: _, ...query } }: Asked, cursor: Cursor | null, change: object) {
+  #ownQuery({ query: { cursor: _, ...query } }: MemberOpening, cursor: Cursor | null, change: object) {
     const from = cursor && { cursor: formatCursor(cursor) }
     const own = { window: this.#name, opening: String(this.#openings) }
     return new URLSearchParams({ ...query, ...own, ...from, ...change })
@@ -373,13 +373,13 @@ export class SharedStream {
 /** Names contain no space. */
 const placeOf = ({ window, channel }: AwarenessReport) => `${window} ${channel}`
 
-function channelsIn({ query }: Asked): ReadonlySet<string> {
+function channelsIn({ query }: MemberOpening): ReadonlySet<string> {
   return new Set(query.channels?.split(','))
 }
 
 /** One window's opening of the transport. */
 export class Member {
-  readonly asked: Asked
+  readonly asked: MemberOpening
   readonly listener: MemberListener
   readonly channels: ReadonlySet<string>
   /** The channel on which the window is counted. */
@@ -393,7 +393,7 @@ export class Member {
   readonly shown = new Map<string, AwarenessReport>()
   readonly #window: string
 
-  constructor(asked: Asked, listener: MemberListener, timers: Timers) {
+  constructor(asked: MemberOpening, listener: MemberListener, timers: Timers) {
     const { window = '', cursor = null } = asked.query
     this.asked = asked
     this.listener = listener

@@ -1,4 +1,4 @@
-// The POST uplink: reports that hold until they are said anew.
+// The POST uplink: reports, each of which holds until the next.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

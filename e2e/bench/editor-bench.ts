@@ -11,7 +11,7 @@ import { type EditorName, editorNames, requireMode } from '../lab/mode-names.ts'
 import { programs } from '../lab/programs.ts'
 import { makeServerFolder, type StartedServer, startServerProcess } from '../lab/server-process.ts'
 import { significant } from '../lab/statistics.ts'
-import type { Design, Found } from '../lab/study.ts'
+import type { Analysis, Design } from '../lab/study.ts'
 import { defineStudy, type StudyRun } from '../lab/study-experiment.ts'
 import { hasLost } from '../lab/study-parts.ts'
 import { recordingAddress } from '../lab/testbed.ts'
@@ -214,7 +214,7 @@ async function fill(
 }
 
 /** Whether the shared editor meets its goals; empty if it was not measured. */
-function formatGoals({ figures }: Found): readonly string[] {
+function formatGoals({ figures }: Analysis): readonly string[] {
   const medianOf = (editor: EditorName, document: string, measure: string) =>
     figures.find(
       ({ at, measure: name }) => at.editor === editor && at.document === document && name === measure,

@@ -1,4 +1,4 @@
-// Flags of `fanout` and `message`, and what they compare in made-up rounds.
+// Flags of `fanout` and `message`, and their comparisons in made-up rounds.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -28,12 +28,12 @@ test('if the system cannot connect all windows, the error says what to do', () =
 
 /** Microseconds of each session's rounds; null: nothing was delivered. */
 function rowsOf(mode: string, sessions: readonly (readonly (number | null)[])[]): readonly Row[] {
-  return sessions.flatMap((rounds, place) =>
+  return sessions.flatMap((rounds, index) =>
     rounds.map(
       (cpuMicros): Row => ({
         mode,
         rate: 50,
-        session: place + 1,
+        session: index + 1,
         expected: 100,
         lost: cpuMicros === null ? 100 : 0,
         cpuMicros,

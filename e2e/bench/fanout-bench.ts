@@ -6,7 +6,7 @@ import { type Lab, turnsOf } from '../lab/experiment.ts'
 import { flag, names, numbers, whole } from '../lab/flags.ts'
 import { labelOf, spokenName } from '../lab/mode-names.ts'
 import { significant } from '../lab/statistics.ts'
-import type { Design, Factor, Found, Level, Measure } from '../lab/study.ts'
+import type { Analysis, Design, Factor, Level, Measure } from '../lab/study.ts'
 import { defineStudy, type StudyRun } from '../lab/study-experiment.ts'
 import { hasLost } from '../lab/study-parts.ts'
 import { type RelayName, relayClients, relayNames } from '../load/load-client.ts'
@@ -100,7 +100,7 @@ function againstRelays(levels: readonly Level[]) {
 }
 
 /** One sentence, or none. */
-function saturated({ figures }: Found, { name }: Measure, what: string): readonly string[] {
+function saturated({ figures }: Analysis, { name }: Measure, what: string): readonly string[] {
   const busy = figures.filter(({ measure, max }) => measure === name && (max ?? 0) >= busyPercent)
   const where = new Set(busy.map(({ at }) => withSharing(at[system.name] ?? '', spokenSystem, ' with ')))
   return busy.length === 0 ? [] : [`${what} in ${listed([...where])}.`]
@@ -235,8 +235,8 @@ async function measureSession(
   const subjects = await openSubjects(options, step, opened, lab.signal)
   const loads = Array.from({ length: options.clients }, () => startLoadProcess(lab.signal, opened))
   // Runs an uncounted turn: the first messages run uncompiled code, and servers outlive a session.
-  const isFirst = ({ server, perBrowser }: Subject, place: number) =>
-    subjects.findIndex((one) => one.server === server && one.perBrowser === perBrowser) === place
+  const isFirst = ({ server, perBrowser }: Subject, index: number) =>
+    subjects.findIndex((one) => one.server === server && one.perBrowser === perBrowser) === index
   const memories = new Map<LoadServer, Subject & { readonly kilobytes: number | null }>()
   for (const subject of subjects.filter(isFirst)) {
     step(`warming up  ${subject.level}`)

@@ -129,8 +129,8 @@ function makeStream(
   const bytes = Buffer.concat(Array.from({ length: frames }, () => anyFrame(format, random)))
   for (let at = 0; at < bytes.length; at++)
     if (random() * 100 < damagePercent) bytes[at] = Math.floor(random() * 256)
-  const pieces = Array.from({ length: Math.ceil(bytes.length / pieceBytes) }, (_, place) =>
-    bytes.subarray(place * pieceBytes, (place + 1) * pieceBytes),
+  const pieces = Array.from({ length: Math.ceil(bytes.length / pieceBytes) }, (_, index) =>
+    bytes.subarray(index * pieceBytes, (index + 1) * pieceBytes),
   )
   return { format, damagePercent, pieces }
 }

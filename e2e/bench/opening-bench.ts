@@ -17,7 +17,7 @@ import { flag, whole } from '../lab/flags.ts'
 import { programs } from '../lab/programs.ts'
 import { makeServerFolder, startServerProcess } from '../lab/server-process.ts'
 import { significant } from '../lab/statistics.ts'
-import type { Design, Found, Measure } from '../lab/study.ts'
+import type { Analysis, Design, Measure } from '../lab/study.ts'
 import { defineStudy, type StudyRun } from '../lab/study-experiment.ts'
 import { count, figure } from '../report/section.ts'
 
@@ -54,7 +54,7 @@ export const openingDesign: Design = {
   remarks: formatGoals,
 }
 
-function formatGoals({ figures, comparisons }: Found): readonly string[] {
+function formatGoals({ figures, comparisons }: Analysis): readonly string[] {
   const medianOf = (measure: string) =>
     figures.find(({ at, measure: name }) => at.document === 'long' && name === measure)?.p50
   const added = comparisons.find(({ measure }) => measure === 'processMegabytes')?.difference

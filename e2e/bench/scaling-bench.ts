@@ -282,8 +282,8 @@ type Compared = ReturnType<typeof checksOver>[number]
 
 function checksOver(sessions: readonly (readonly Check[])[], costs: Costs) {
   const [first = []] = sessions
-  return first.flatMap(({ name, load }, place) => {
-    const measured = sessions.flatMap((checks) => checks[place] ?? [])
+  return first.flatMap(({ name, load }, index) => {
+    const measured = sessions.flatMap((checks) => checks[index] ?? [])
     const { latenciesMs, busyShares } = simulate(load, costs, createSeededRandom(1))
     const { p50, p99 } = figuresOf(latenciesMs)
     const over = (what: string, read: (check: Check) => number, simulated: number) => {

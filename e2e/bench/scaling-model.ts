@@ -177,8 +177,8 @@ export function simulate(load: SimulatedLoad, costs: Costs, random: Random) {
 function dealt(windows: number, processes: number, random: Random): readonly number[] {
   const counts = Array<number>(processes).fill(Math.floor(windows / processes))
   for (let window = 0; window < windows % processes; window += 1) {
-    const place = Math.floor(random() * processes)
-    counts[place] = (counts[place] ?? 0) + 1
+    const index = Math.floor(random() * processes)
+    counts[index] = (counts[index] ?? 0) + 1
   }
   return counts
 }

@@ -11,10 +11,10 @@ test('the cost of stamps is the difference in each session, with its interval', 
   const stamped = [3010, 3130, 2920]
   const rowsOf = (stamps: string, medians: readonly number[]) =>
     medians.map(
-      (medianMicros, place): Row => ({
+      (medianMicros, index): Row => ({
         stamps,
         mode: 'sse/2',
-        session: place + 1,
+        session: index + 1,
         medianMicros,
         cpuMicros: medianMicros / 10,
       }),

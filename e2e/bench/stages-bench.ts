@@ -9,7 +9,7 @@ import { flag, whole } from '../lab/flags.ts'
 import { spokenName } from '../lab/mode-names.ts'
 import { programs } from '../lab/programs.ts'
 import { type Middle, median, middleOf, significant } from '../lab/statistics.ts'
-import type { Design, Found, Measure } from '../lab/study.ts'
+import type { Analysis, Design, Measure } from '../lab/study.ts'
 import { defineStudy, type StudyRun } from '../lab/study-experiment.ts'
 import { hasLost, modeFactor } from '../lab/study-parts.ts'
 import { startLoadProcess } from '../load/load-process.ts'
@@ -40,7 +40,7 @@ export const stagesDesign: Design = {
 }
 
 /** In microseconds, a sentence for each mode. */
-function formatAdded({ comparisons }: Found): readonly string[] {
+function formatAdded({ comparisons }: Analysis): readonly string[] {
   const added = Map.groupBy(
     comparisons.filter(({ differenceCi95 }) => differenceCi95),
     ({ at }) => String(at.mode),
@@ -158,9 +158,9 @@ function timeStages(): number[] {
 
   /** As the server does for messages of its log, each in a group of its own. */
   function publish(first: number, count: number): void {
-    for (let place = first; place < first + count; place += 1) {
+    for (let index = first; index < first + count; index += 1) {
       const source = {}
-      const draft = { id: `window-${place}` }
+      const draft = { id: `window-${index}` }
       const group = [{ draft }]
       arrived?.publish(source)
       if (admitted?.hasSubscribers) admitted.publish({ id: draft.id, source })

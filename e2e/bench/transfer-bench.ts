@@ -303,7 +303,7 @@ async function sendDatagrams(
 ): Promise<void> {
   const content = Buffer.alloc(8)
   for (let sent = 0; sent < number; sent += datagramsAtOnce) {
-    for (let place = sent; place < Math.min(number, sent + datagramsAtOnce); place += 1)
+    for (let index = sent; index < Math.min(number, sent + datagramsAtOnce); index += 1)
       socket.send(content, port, host)
     await delay(pauseMs, undefined, { signal })
   }

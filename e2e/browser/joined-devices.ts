@@ -230,8 +230,8 @@ export class JoinedDevice implements RecordingWindow {
    * the first begins one.
    */
   frames(count: number): readonly (RecordingWindow & Pick<JoinedDevice, 'miss'>)[] {
-    const others = Array.from({ length: count - 1 }, (_, place) => {
-      const frame = place + 1
+    const others = Array.from({ length: count - 1 }, (_, index) => {
+      const frame = index + 1
       const beside: RecordingWindow & Pick<JoinedDevice, 'miss'> = {
         open: async (address) => (this.#missed === null ? this.#open(frame, address) : undefined),
         run: (script, ...args) => this.#run(frame, script, args),
@@ -498,7 +498,7 @@ export class DeviceListener {
         'too-many-windows',
         `All ${expected} devices that the lab waits for have joined.`,
       )
-    const places = Array.from({ length: expected }, (_, place) => `device ${place + 1}`)
+    const places = Array.from({ length: expected }, (_, index) => `device ${index + 1}`)
     const name = places.find((place) => this.#devices.every((device) => device.name !== place)) ?? ''
     const device = new JoinedDevice(this, { name, agent: agentOf(userAgent), timers, answerWithinMs })
     this.#devices = [...this.#devices, device].toSorted((one, other) => one.name.localeCompare(other.name))

@@ -46,10 +46,10 @@ export async function showPages(
   addresses: string | readonly string[],
   { text, forgets }: { readonly text: string; readonly forgets: boolean },
 ): Promise<void> {
-  const addressOf = (place: number) => (typeof addresses === 'string' ? addresses : (addresses[place] ?? ''))
-  for (const [place, window] of windows.entries()) await window.open(addressOf(place))
-  for (const [place, window] of windows.entries()) {
-    const where = `A window at ${addressOf(place)}`
+  const addressOf = (index: number) => (typeof addresses === 'string' ? addresses : (addresses[index] ?? ''))
+  for (const [index, window] of windows.entries()) await window.open(addressOf(index))
+  for (const [index, window] of windows.entries()) {
+    const where = `A window at ${addressOf(index)}`
     const opens = async () => {
       if (await window.run(isLinked)) return true
       const why = forgets ? await window.run(readFailure) : null
@@ -97,11 +97,11 @@ export async function openPatiently(
       () => true,
       () => false,
     )
-  for (const [place, window] of windows.entries()) {
+  for (const [index, window] of windows.entries()) {
     signal?.throwIfAborted()
     await window.open(address)
     if (await opensWithin(window, patienceMs)) continue
-    const others = windows.slice(place + 1)
+    const others = windows.slice(index + 1)
     for (const other of others) await other.open(address)
     await delay(patienceMs, undefined, { signal })
     for (const other of [window, ...others]) await see(other)
@@ -176,13 +176,13 @@ export async function typeKeys(
   const typist = first(windows)
   const start = performance.now()
   const stepped = watchForStandstill()
-  for (const [place, key] of keys.entries()) {
+  for (const [index, key] of keys.entries()) {
     signal?.throwIfAborted()
-    const earlyMs = start + place * intervalMs - performance.now()
+    const earlyMs = start + index * intervalMs - performance.now()
     if (earlyMs > 0) await delay(earlyMs)
     await typist.key(key)
     stepped()
-    onKey(place + 1)
+    onKey(index + 1)
   }
   return { sent: counts[0]?.sent ?? 0, received: counts.map(({ received }) => received) }
 }
@@ -306,7 +306,7 @@ export async function readMachineClock(
  * specially.
  */
 export function textBetween(from: number, next: number): string {
-  const keys = Array.from({ length: next - from }, (_, place) => from + place)
+  const keys = Array.from({ length: next - from }, (_, index) => from + index)
   return keys.map((key) => String.fromCharCode(97 + ((key - 1) % 26))).join('')
 }
 

@@ -16,7 +16,7 @@ import { openClient } from './contract-client.ts'
 const key = newKey()
 const window = nameOf(key, 'w1')
 
-/** How a client proves what it may do. */
+/** A client's proof of its rights. */
 interface Proof {
   readonly headers?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, string>>
@@ -235,7 +235,7 @@ describe('an application’s server', () => {
 
   const ticketFor = async (token: string): Promise<string> => (await askForTicket(token)).ticket
 
-  /** Changes what a ticket says, and signs it. */
+  /** Changes a ticket's content, and signs it. */
   async function forged(
     change: Partial<DatedPermit>,
     by = secret,

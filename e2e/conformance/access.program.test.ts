@@ -121,8 +121,8 @@ for (const version of httpVersions) {
     const http = connectHttp(version, server.origin[version], server.ca, reader)
     t.after(http.close)
     const bodies = [new PassThrough(), new PassThrough()]
-    const asked = bodies.map((body, place) => {
-      const headers = { 'content-type': 'application/json', ...(place === 0 && { 'content-length': '5000' }) }
+    const asked = bodies.map((body, index) => {
+      const headers = { 'content-type': 'application/json', ...(index === 0 && { 'content-length': '5000' }) }
       return http.ask({ method: 'POST', path: '/api/messages', headers, body })
     })
     bodies[0]?.write('{')

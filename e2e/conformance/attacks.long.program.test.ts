@@ -56,7 +56,7 @@ interface Attacked {
   readonly setting: { readonly storage?: string } | null
   readonly fill: (server: FloodedServer) => Promise<void>
   readonly names: readonly AttackName[]
-  /** All by default: then the log keeps what the attack sends. */
+  /** Limits; all by default, so that the log keeps the attack's messages. */
   readonly limits?: object
 }
 
@@ -167,21 +167,21 @@ async function fillDocument(server: FloodedServer): Promise<void> {
   for (let line = 0; line < 12; line += 1) doc.getText('text').insert(0, `${'a long line '.repeat(58_000)}\n`)
   await write(
     server,
-    updates.map((update, place) => ({
-      ...draftOf('filler', place + 1, '', 'attacked'),
+    updates.map((update, index) => ({
+      ...draftOf('filler', index + 1, '', 'attacked'),
       kind: 'update',
       body: { update: Buffer.from(update).toString('base64') },
     })),
   )
-  // Lets the threads that read it end: what they hold is not the attack's.
+  // Lets the threads that read it end: their memory is not the attack's.
   await delay(threadsEndMs)
 }
 
 /** Another client's 200 messages; `check` reads them again, and resolves if each is there, in order. */
 async function writeHistory(server: FloodedServer) {
-  const drafts = Array.from({ length: 200 }, (_nothing, place) => ({
-    ...draftOf('ann', place + 1, '', 'earlier'),
-    ...contentOf(server.isApplication, `text ${place + 1}`),
+  const drafts = Array.from({ length: 200 }, (_nothing, index) => ({
+    ...draftOf('ann', index + 1, '', 'earlier'),
+    ...contentOf(server.isApplication, `text ${index + 1}`),
   }))
   const cursor = await write(server, drafts)
   return {

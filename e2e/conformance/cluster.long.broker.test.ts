@@ -28,7 +28,7 @@ async function startServers(
 ): Promise<TestServer[]> {
   streams += 1
   const servers: TestServer[] = []
-  for (let place = 0; place < count; place += 1)
+  for (let index = 0; index < count; index += 1)
     servers.push(await startServer(context, [nats.address()], limits))
   return servers
 }
@@ -116,7 +116,7 @@ for (const mode of modes.filter(({ name }) => ['sse/2', 'websocket/1.1', 'long-p
     const { recovered } = await again.next('welcome')
     await author.send(draftOf(nameIn('w2'), 3, 'after'))
     assert.deepEqual([recovered, texts(await take(again, 3))], [true, ['before', 'meanwhile', 'after']])
-    // The second server knows what the first had acknowledged.
+    // The second server has the messages that the first had acknowledged.
     assert.deepEqual(await again.send(draftOf(nameIn('w2'), 1, 'before')).then(({ type }) => type), 'stored')
     assert.deepEqual(
       again.waiting().filter(({ type }) => type === 'message'),
@@ -217,7 +217,7 @@ test('if NATS is killed while windows write, every acknowledged message arrives 
   const write = async (from: number, to: number) => {
     for (let n = from; n < to; n += 1) {
       const draft = draftOf(nameIn('w1'), n, `${n}`)
-      // Resends what was refused temporarily, as a window does.
+      // Resends temporarily refused drafts, as a window does.
       while ((await author.send(draft)).type !== 'stored');
       expected.push(`${n}`)
     }

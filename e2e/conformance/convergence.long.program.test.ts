@@ -26,8 +26,8 @@ for (const mode of modes) {
       const server = await startTestServer()
       t.after(() => server.close())
       const random = createSeededRandom(seed)
-      const peers = Array.from({ length: peerCount }, (_, place) => {
-        const peer = new Peer(server, mode, random, place + 1)
+      const peers = Array.from({ length: peerCount }, (_, index) => {
+        const peer = new Peer(server, mode, random, index + 1)
         t.after(() => peer.close())
         return peer
       })
@@ -61,7 +61,7 @@ function countsOf(peers: readonly Peer[]) {
 
 /**
  * A window that never cuts a surrogate pair (Yjs would replace it), but loses, repeats and reorders
- * what it sends and receives, and sometimes reconnects.
+ * messages in both directions, and sometimes reconnects.
  */
 class Peer {
   readonly #doc = createDocument()
@@ -122,13 +122,13 @@ class Peer {
 
   edit(): void {
     const text = this.#text
-    const place = this.#below(text.length + 1)
+    const index = this.#below(text.length + 1)
     const kind = this.#random()
-    if (kind < 0.55) text.insert(place, ['a', 'word ', '\n', 'é', '\u2028'][this.#below(5)] ?? '')
-    else if (kind < 0.8) text.delete(place, Math.min(this.#below(8), text.length - place))
+    if (kind < 0.55) text.insert(index, ['a', 'word ', '\n', 'é', '\u2028'][this.#below(5)] ?? '')
+    else if (kind < 0.8) text.delete(index, Math.min(this.#below(8), text.length - index))
     else if (kind < 0.95)
-      text.format(place, Math.min(this.#below(8), text.length - place), { bold: kind < 0.9 || null })
-    else text.insert(place, '\n', { block: 'h1' })
+      text.format(index, Math.min(this.#below(8), text.length - index), { bold: kind < 0.9 || null })
+    else text.insert(index, '\n', { block: 'h1' })
   }
 
   /** Drafts that are dropped, or refused for a gap, stay in the outbox. */

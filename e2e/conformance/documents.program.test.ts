@@ -203,8 +203,8 @@ describe('on an open server', () => {
     const sent: string[] = []
     doc.on('update', (update: Uint8Array) => sent.push(Buffer.from(update).toString('base64')))
     for (const words of ['one', 'two', 'three']) doc.getText('text').insert(0, words)
-    for (const [place, update] of sent.entries()) {
-      const message = { ...draftOf('w', place + 1, '', 'past'), kind: 'update', body: { update } }
+    for (const [index, update] of sent.entries()) {
+      const message = { ...draftOf('w', index + 1, '', 'past'), kind: 'update', body: { update } }
       assert.equal((await ask(http, post('/api/messages', message))).status, 200)
     }
     const { status, text } = await ask(http, '/api/history?channel=past')

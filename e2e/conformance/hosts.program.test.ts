@@ -38,7 +38,7 @@ const upgrade = {
 
 const onPage = 'window=w1&channels=main'
 
-/** Requests of a page whose address has this host, what it reads and sends, and the code of each refusal. */
+/** Requests of a page whose address has this host: what it reads and sends, and the code of each refusal. */
 async function codesFor(server: Started, version: HttpVersion, host: string) {
   const json = { 'content-type': 'application/json' }
   return Promise.all([

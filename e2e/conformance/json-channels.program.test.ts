@@ -62,8 +62,8 @@ for (const mode of modes)
       const ann = openJson(t, origin, mode, 'room.1')
       const bob = openJson(t, origin, mode, 'room.1')
       await Promise.all([ann.next('welcome'), bob.next('welcome')])
-      for (const [place, levels] of [101, 3000].entries()) {
-        const refused = await ann.send(ann.draft(place, nested(levels)))
+      for (const [index, levels] of [101, 3000].entries()) {
+        const refused = await ann.send(ann.draft(index, nested(levels)))
         assert.ok(refused.type === 'refused' && refused.code === 'bad-shape')
         assert.match(
           refused.message,

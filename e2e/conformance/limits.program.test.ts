@@ -529,7 +529,7 @@ testBoth(
     await once(socket, 'close')
     const bodies = [...answers.matchAll(/\r\n\r\n\{"(type|at)"/g)].map(([, field]) => field)
     assert.ok(bodies.length > 100 && bodies.length < sent, `${bodies.length} answers`)
-    assert.ok(bodies.every((field, place) => field === (place % 2 === 0 ? 'type' : 'at')))
+    assert.ok(bodies.every((field, index) => field === (index % 2 === 0 ? 'type' : 'at')))
     const another = connectHttp('1.1', server.origin['1.1'], server.ca)
     assert.equal((await another.ask({ path: '/api/clock' })).status, 200)
     another.close()

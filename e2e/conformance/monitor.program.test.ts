@@ -1,4 +1,4 @@
-// The monitor over HTTP: what it counts, who may see it, and which metrics page and dashboard name.
+// The monitor over HTTP: its counts, who may see it, and the metrics of page and dashboard.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'

@@ -90,7 +90,7 @@ export function testServerContract(mode: WindowMode, reach: Reach, isApplication
     // A browser and a front buffer more than Node does before the server notices.
     while (sent < 100 || (!isBehind && sent < 400)) {
       // As many messages as fit into the author's own queue.
-      const some = [1, 2, 3].map((place) => sent + place)
+      const some = [1, 2, 3].map((index) => sent + index)
       await Promise.all(some.map((n) => author.send(draftOf('author', n, html))))
       for (const n of some) assert.equal((await author.next('message')).message.id, `author-${n}`)
       sent += some.length

@@ -343,9 +343,9 @@ function testContents(stage: Stage): void {
       [window, unknown, 'bad-update'],
       [free, first, 'stored'],
     ]
-    for (const [place, [from, bytes, code]] of sent.entries()) {
+    for (const [index, [from, bytes, code]] of sent.entries()) {
       const update = Buffer.from(bytes).toString('base64')
-      const id = `${from}-${place}`
+      const id = `${from}-${index}`
       const answer = await client.send({ id, channel, kind: 'update', from, at: 1, body: { update } })
       assert.equal(answer.type === 'refused' ? answer.code : answer.type, code)
       if (code === 'stored') {

@@ -106,7 +106,7 @@ test('a TLS session resumes at any worker', async () => {
 })
 
 test('connections are distributed among the workers', needsProc, async (context) => {
-  const names = Array.from({ length: 40 }, (_, place) => `shared-${place}`)
+  const names = Array.from({ length: 40 }, (_, index) => `shared-${index}`)
   for (const window of names)
     await open(context, shared, requireMode('sse/2'), { window, channels: 'shared-out' }).next('welcome')
   const counts = [...(await windowsOf(shared)).values()]

@@ -241,8 +241,8 @@ async function startBuffering(
       return
     }
     const lines = [`GET ${asked.url} HTTP/1.1`]
-    for (let place = 0; place < asked.rawHeaders.length; place += 2)
-      lines.push(`${asked.rawHeaders[place]}: ${asked.rawHeaders[place + 1]}`)
+    for (let index = 0; index < asked.rawHeaders.length; index += 2)
+      lines.push(`${asked.rawHeaders[index]}: ${asked.rawHeaders[index + 1]}`)
     const upstream = tls.connect({
       host: target.hostname,
       port: Number(target.port),

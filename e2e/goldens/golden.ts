@@ -9,7 +9,7 @@ export interface Golden {
   readonly content: string | Buffer
 }
 
-export interface Made {
+export interface GoldenSet {
   readonly goldens: readonly Golden[]
   /** Why some files could not be made, as a sentence, and the endings of their names. */
   readonly skipped?: { readonly sentence: string; readonly endings: readonly string[] }

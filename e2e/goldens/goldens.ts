@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { diff } from 'node:util'
 import { leaveWhenDone, whenReaderIsGone } from '../../scripts/process.ts'
-import { frozen, type Golden, type Made } from './golden.ts'
+import { frozen, type Golden, type GoldenSet } from './golden.ts'
 
 /** By the word that selects it, which is the name of its folder. */
-const kinds: Readonly<Record<string, (isUpdate: boolean) => Promise<Made>>> = {
+const kinds: Readonly<Record<string, (isUpdate: boolean) => Promise<GoldenSet>>> = {
   wire: async () => ({ goldens: await (await import('./wire.ts')).wireGoldens() }),
   logs: async () => ({ goldens: await (await import('./logs.ts')).logGoldens() }),
   reports: async () => ({ goldens: await (await import('./reports.ts')).reportGoldens() }),
@@ -41,7 +41,7 @@ export async function compare(kind: string, actual: string): Promise<Comparison>
   return { moved, same: goldens.length - moved.length, skipped: skipped?.sentence ?? null }
 }
 
-async function make(kind: string, isUpdate: boolean): Promise<Made> {
+async function make(kind: string, isUpdate: boolean): Promise<GoldenSet> {
   const found = kinds[kind]
   if (!found) throw new Error(`There are no goldens "${kind}"; there are ${Object.keys(kinds).join(', ')}.`)
   return found(isUpdate)
@@ -96,8 +96,8 @@ function linesOf(former: string, now: string): string {
     const sign = side > 0 ? '-' : '+'
     if (side !== 0) moved.push({ sign, number: numbers[sign], line })
   }
-  const shown = moved.slice(0, maxLines).map(({ sign, number, line }, place) => {
-    const beside = moved[sign === '-' ? place + 1 : place - 1]
+  const shown = moved.slice(0, maxLines).map(({ sign, number, line }, index) => {
+    const beside = moved[sign === '-' ? index + 1 : index - 1]
     return `    ${sign} ${String(number).padStart(4)}  ${around(line, beside?.line ?? '')}`
   })
   const rest = moved.length - shown.length
@@ -109,9 +109,9 @@ const maxCharacters = 160
 /** The part of a long line where it begins to differ. */
 function around(line: string, other: string): string {
   if (line.length <= maxCharacters) return line
-  let place = 0
-  while (place < line.length && line[place] === other[place]) place += 1
-  const start = place < maxCharacters / 2 || place === line.length ? 0 : place - maxCharacters / 2
+  let index = 0
+  while (index < line.length && line[index] === other[index]) index += 1
+  const start = index < maxCharacters / 2 || index === line.length ? 0 : index - maxCharacters / 2
   const end = start + maxCharacters
   return `${start > 0 ? '…' : ''}${line.slice(start, end)}${end < line.length ? '…' : ''}`
 }

@@ -47,7 +47,7 @@ export function unpackLog(log: string, folder: string): void {
 }
 
 async function readPage(folder: string): Promise<readonly string[]> {
-  const { epoch, head, latest } = whatIsIn(folder)
+  const { epoch, head, latest } = readNewest(folder)
   // Limits within which nothing in the log is too old or too much.
   const limits = { ...testConfig.limits, logMessages: 100_000 }
   const server = await startTestServer({ storage: 'sqlite', dataFolder: folder, limits, drainMs: 0 })
@@ -152,7 +152,7 @@ async function resumed(http: HttpClient, channels: readonly string[], cursor: st
  * Reads the newest number and the newest whole content, from a copy: SQLite would merge the write-ahead
  * log.
  */
-function whatIsIn(data: string) {
+function readNewest(data: string) {
   const copy = mkdtempSync(join(tmpdir(), 'crosswind-golden-'))
   try {
     cpSync(data, copy, { recursive: true })

@@ -61,9 +61,9 @@ async function writeOverviews(publish: Publish, http: HttpClient): Promise<void>
 /** Two authors in one document, more updates than the log keeps, and titles. */
 async function writeTitled(publish: Publish): Promise<void> {
   const doc = new Y.Doc()
-  for (const [place, from] of ['ada', 'ben'].entries()) {
+  for (const [index, from] of ['ada', 'ben'].entries()) {
     const own = new Y.Doc()
-    own.clientID = 4711 + place
+    own.clientID = 4711 + index
     Y.applyUpdate(own, Y.encodeStateAsUpdate(doc))
     own.on('update', (update: Uint8Array) => Y.applyUpdate(doc, update))
     const text = own.getText('text')

@@ -16,7 +16,7 @@ import { nameOf } from '../clients/client.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
 import { openClient } from '../conformance/contract-client.ts'
 import { type StartedServer, startServerProcess } from '../lab/server-process.ts'
-import { clockFrom, frozen, type Golden, type Made } from './golden.ts'
+import { clockFrom, frozen, type Golden, type GoldenSet } from './golden.ts'
 
 const root = join(import.meta.dirname, '../..')
 /** Within a day after the log was made (make-log.ts), so that deleted documents are not erased yet. */
@@ -92,7 +92,7 @@ const wide = { width: 1280, height: 800 }
 const narrow = { width: 390, height: 740 }
 
 /** Pictures depend on the browser and its fonts: those of another browser are made only for an update. */
-export async function pageGoldens(isUpdate: boolean): Promise<Made> {
+export async function pageGoldens(isUpdate: boolean): Promise<GoldenSet> {
   const folder = await mkdtemp(join(tmpdir(), 'crosswind-golden-'))
   const data = join(folder, 'data')
   await mkdir(data)
@@ -154,7 +154,7 @@ function makeRandomnessFixed(): void {
   crypto.getRandomValues = <Bytes extends ArrayBufferView | null>(into: Bytes) => {
     if (into) {
       const bytes = new Uint8Array(into.buffer, into.byteOffset, into.byteLength)
-      for (let place = 0; place < bytes.length; place += 1) bytes[place] = next() & 255
+      for (let index = 0; index < bytes.length; index += 1) bytes[index] = next() & 255
     }
     return into
   }
@@ -171,10 +171,10 @@ async function fontsOf(page: Page): Promise<string> {
       const element = document.querySelector(selector) ?? document.body
       return getComputedStyle(element).fontFamily
     })
-    for (const [place, family] of families.entries()) {
+    for (const [index, family] of families.entries()) {
       if (!context) break
       context.font = `20px ${family}`
-      context.fillText('Hamburgefonstiv 0123 Ŝ💨', 0, 30 + 30 * place)
+      context.fillText('Hamburgefonstiv 0123 Ŝ💨', 0, 30 + 30 * index)
     }
     return canvas.toDataURL()
   })
@@ -415,13 +415,13 @@ async function showPeople({ page }: Scene): Promise<undefined> {
 }
 
 function compared(): string {
-  const rows = modes.map((mode, place) => ({
+  const rows = modes.map((mode, index) => ({
     mode,
     serverHttp: mode.http,
     sent: 24,
     received: 23,
     failure: null,
-    medians: [2, 3 + place, 4 + place, place === 0 ? null : 5],
+    medians: [2, 3 + index, 4 + index, index === 0 ? null : 5],
   }))
   return fragmentOf({ at: Date.UTC(2100, 0, 1, 12), browser: 'Firefox 128', rows })
 }

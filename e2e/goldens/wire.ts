@@ -272,8 +272,8 @@ class Downlink {
   async #takeUntil(types: readonly string[]): Promise<readonly string[]> {
     const late = AbortSignal.timeout(patienceMs)
     for (;;) {
-      const place = this.#frames.findIndex((frame) => types.includes(this.#typeIn(frame)))
-      if (place >= 0) return this.#frames.splice(0, place + 1)
+      const index = this.#frames.findIndex((frame) => types.includes(this.#typeIn(frame)))
+      if (index >= 0) return this.#frames.splice(0, index + 1)
       if (this.#isOver || late.aborted) break
       await Promise.race([this.#changed.promise, once(late, 'abort')])
     }
@@ -666,11 +666,11 @@ function documentRequests(): readonly HttpRequest[] {
     post(`/api/documents/notes?${program(3)}`, 'x', { ...plain, 'if-match': '"other:1"' }),
     { path: '/d/notes/export.html' },
     { path: '/d/notes/export.md' },
-    ...updates().map((update, place) =>
+    ...updates().map((update, index) =>
       post(
         '/api/messages',
         JSON.stringify({
-          id: `c8-${place + 1}`,
+          id: `c8-${index + 1}`,
           channel: 'shared',
           kind: 'update',
           from: 'c8',

@@ -172,7 +172,7 @@ export const paragraph = (words: string, columns = 100) =>
 /** Sessions that are measured again. */
 const maxStandstills = 3
 
-interface Given<Options> {
+interface ParsedFlags<Options> {
   readonly options: Options
   readonly from?: string | undefined
   readonly out?: string | undefined
@@ -184,7 +184,7 @@ interface Given<Options> {
 export function readOptions<Shape extends z.ZodRawShape, Options>(
   experiment: Pick<Experiment<Shape, Options>, 'name' | 'flags' | 'quick' | 'options' | 'reread'>,
   argv: readonly string[],
-): Given<Options> {
+): ParsedFlags<Options> {
   const quick = argv.includes('--quick') ? (experiment.quick?.split(' ') ?? []) : []
   const common = { ...commonFlags(experiment.name, false), ...fromFlag }
   const { from: _, ...known } = common
@@ -436,7 +436,7 @@ export async function runExperiment<
   Result extends Summary,
 >(
   experiment: Experiment<Shape, Options, Run, Result>,
-  given: Given<Options>,
+  given: ParsedFlags<Options>,
   command: string,
   signal: AbortSignal,
 ) {

@@ -111,7 +111,7 @@ export class Machines {
   ) {
     this.reach = reach
     this.devices = devices
-    this.browsers = ['this machine', ...remote.map((_, place) => `WebDriver ${place + 1}`)]
+    this.browsers = ['this machine', ...remote.map((_, index) => `WebDriver ${index + 1}`)]
     this.method = remote.length > 0 || join > 0 ? 'server exchange' : 'one machine'
     this.#remote = remote
     this.#listener = listener
@@ -180,9 +180,9 @@ async function openReach({ host = ownAddress(), listen = host, port, certFile, k
     ? { ...(await loadCertificate({ certFile, keyFile }, new Date())), certFile, keyFile }
     : await certificateIn(certs, [host])
   const chosen = new Map<number, Promise<Ports>>()
-  const choose = async (place: number): Promise<Ports> => {
+  const choose = async (index: number): Promise<Ports> => {
     if (port === undefined) return findFreePorts()
-    return { '2': port + 1 + 2 * place, '1.1': port + 2 + 2 * place }
+    return { '2': port + 1 + 2 * index, '1.1': port + 2 + 2 * index }
   }
   return {
     host,
@@ -193,7 +193,7 @@ async function openReach({ host = ownAddress(), listen = host, port, certFile, k
     /** 0 for a free one. */
     joinPort: port ?? 0,
     /** Ports of the run's server at this index, from 0. */
-    portsOf: (place: number) => chosen.getOrInsertComputed(place, choose),
+    portsOf: (index: number) => chosen.getOrInsertComputed(index, choose),
   }
 }
 

@@ -30,9 +30,9 @@ export class Participants {
     this.#devices = devices
     this.#own = windows
     // Window 1 types; browsers open the windows in rotation.
-    const own = Array.from({ length: windows }, (_, place) => {
-      const where = browsers[place % browsers.length]
-      return `window ${place + 1}, ${where}${place === 0 ? ', types' : ''}`
+    const own = Array.from({ length: windows }, (_, index) => {
+      const where = browsers[index % browsers.length]
+      return `window ${index + 1}, ${where}${index === 0 ? ', types' : ''}`
     })
     const names = [...own, ...devices.map(({ name, agent }) => `${name}, ${agent}`)]
     this.#seen = names.map((name) => ({ name, boundMs: 0, missed: [] }))
@@ -40,7 +40,7 @@ export class Participants {
 
   /** For the report. */
   get windows(): readonly RunWindow[] {
-    return this.#seen.map((window, place) => ({ receiver: place + 1, ...window }))
+    return this.#seen.map((window, index) => ({ receiver: index + 1, ...window }))
   }
 
   /** A session's windows, in order of `receiver`. */
@@ -58,10 +58,10 @@ export class Participants {
    * latter.
    */
   noteTurn(turn: string, clocks: readonly ClockReading[]): readonly string[] {
-    return clocks.flatMap(({ boundMs }, place) => {
-      const window = this.#seen[place]
-      if (window && this.isPresent(place + 1)) window.boundMs = Math.max(window.boundMs, boundMs)
-      const { name = '', missed = null } = this.#devices[place - this.#own] ?? {}
+    return clocks.flatMap(({ boundMs }, index) => {
+      const window = this.#seen[index]
+      if (window && this.isPresent(index + 1)) window.boundMs = Math.max(window.boundMs, boundMs)
+      const { name = '', missed = null } = this.#devices[index - this.#own] ?? {}
       if (missed === null) return []
       window?.missed.push(`${turn}: ${missed}`)
       return [`without ${name}, which ${missed}`]

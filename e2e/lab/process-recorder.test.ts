@@ -45,8 +45,8 @@ test('a sample lies between this process’s own figures before and after it', i
     [0, 1000, 2000],
   )
   // User and system time are rounded each.
-  for (const [place, { cpuMs }] of samples.entries()) {
-    const [before, after] = own[place] ?? [Number.NaN, Number.NaN]
+  for (const [index, { cpuMs }] of samples.entries()) {
+    const [before, after] = own[index] ?? [Number.NaN, Number.NaN]
     assert.ok(cpuMs > before - 2 * tickMs && cpuMs <= after, `${cpuMs} ms, not ${before} to ${after}`)
   }
   const second = samples.at(-1) ?? assert.fail('nothing was recorded')
@@ -81,7 +81,7 @@ test(
     t.after(() => child.kill())
     await once(child, 'message')
     const recorder = new ProcessRecorder(
-      [{ name: 'parent', pid: process.pid, nameOfChild: (place) => `child ${place}` }],
+      [{ name: 'parent', pid: process.pid, nameOfChild: (index) => `child ${index}` }],
       () => performance.now(),
     )
     await recorder.sample()

@@ -22,7 +22,7 @@ interface Recorded {
   readonly name: string
   readonly pid: number
   /** Names its present and future children, the first being 1; without it they are not recorded. */
-  readonly nameOfChild?: (place: number) => string
+  readonly nameOfChild?: (index: number) => string
 }
 
 /** User-space ticks; the kernel's own may be shorter (proc_pid_stat(5), sysconf(3)). */
@@ -135,9 +135,9 @@ export class ProcessRecorder {
       if (!nameOfChild) continue
       for (const child of await childrenOf(pid)) {
         if (this.#records.has(child)) continue
-        const place = (this.#children.get(pid) ?? 0) + 1
-        this.#children.set(pid, place)
-        this.#records.set(child, { name: nameOfChild(place), samples: [] })
+        const index = (this.#children.get(pid) ?? 0) + 1
+        this.#children.set(pid, index)
+        this.#records.set(child, { name: nameOfChild(index), samples: [] })
       }
     }
   }

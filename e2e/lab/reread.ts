@@ -52,14 +52,14 @@ export function rowsIn<Row>(path: string, text: string, schema: z.ZodType<Row>):
     .split('\n')
     .map((line) => line.split(','))
   const keys = columns.map((column) => column.replaceAll(/_(\w)/g, (_, letter) => letter.toUpperCase()))
-  return rows.map((cells, place) => {
+  return rows.map((cells, index) => {
     const row = Object.fromEntries(keys.map((key, at) => [key, cells[at]]))
     const { success, data, error } = schema.safeParse(row)
     if (success) return data
     const key = String(error.issues[0]?.path[0])
     const at = keys.indexOf(key)
     if (at < 0) throw new Error(`${path} has no column for ${key}.`)
-    throw new Error(`${path}, line ${place + 2}: ${columns[at]} is ${JSON.stringify(cells[at])}.`)
+    throw new Error(`${path}, line ${index + 2}: ${columns[at]} is ${JSON.stringify(cells[at])}.`)
   })
 }
 

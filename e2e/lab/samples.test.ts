@@ -20,10 +20,10 @@ function stamp(id: string, receivedAt: number): ReceivedStamp {
 }
 
 function block(...windows: ReceivedStamp[][]): Block {
-  const sent = ['a', 'b', 'c'].map((id, place) => ({
+  const sent = ['a', 'b', 'c'].map((id, index) => ({
     id,
-    sentAt: 100 + place * 10,
-    inputAt: 99 + place * 10,
+    sentAt: 100 + index * 10,
+    inputAt: 99 + index * 10,
     bytes: 150,
     bodyBytes: 40,
   }))

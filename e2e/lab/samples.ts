@@ -94,13 +94,13 @@ export function matchBlock(given: Block): Sample[] {
   return received.flatMap((stamps, window) => {
     const deliveries = matchDeliveries(ids, stamps)
     const here = (at: number | null | undefined) => (at == null ? null : at + (offsetsMs[window] ?? 0))
-    return sent.map(({ id, sentAt, inputAt, bytes }, place) => {
-      const { first, copies, reordered } = deliveries[place] ?? { copies: 0, reordered: false }
+    return sent.map(({ id, sentAt, inputAt, bytes }, index) => {
+      const { first, copies, reordered } = deliveries[index] ?? { copies: 0, reordered: false }
       return {
         mode,
         session,
         block,
-        key: firstKey + place,
+        key: firstKey + index,
         id,
         receiver: window + 1,
         inputAt: inputAt === null ? null : inputAt + typistMs,
@@ -129,7 +129,7 @@ export function matchDeliveries<Stamp extends { readonly id: string }>(
   ids: readonly string[],
   arrivals: readonly Stamp[],
 ) {
-  const places = new Map(ids.map((id, place) => [id, place]))
+  const places = new Map(ids.map((id, index) => [id, index]))
   const byId = Map.groupBy(
     arrivals.filter(({ id }) => places.has(id)),
     ({ id }) => id,
@@ -137,9 +137,9 @@ export function matchDeliveries<Stamp extends { readonly id: string }>(
   const late = new Set<string>()
   let furthest = -1
   for (const id of byId.keys()) {
-    const place = places.get(id) ?? -1
-    if (place < furthest) late.add(id)
-    furthest = Math.max(furthest, place)
+    const index = places.get(id) ?? -1
+    if (index < furthest) late.add(id)
+    furthest = Math.max(furthest, index)
   }
   return ids.map((id) => {
     const copies = byId.get(id) ?? []

@@ -78,8 +78,8 @@ export function pathOf(samples: readonly Sample[]) {
   })
   const whole = arrived.filter((sample) => known.every(({ stamp }) => sample[stamp] !== null))
   if (whole.length === 0) return []
-  return known.slice(1).map((to, place) => {
-    const from = known[place] ?? to
+  return known.slice(1).map((to, index) => {
+    const from = known[index] ?? to
     const parts = wayPoints.slice(wayPoints.indexOf(from) + 1, wayPoints.indexOf(to) + 1)
     const times = whole.map((sample) => (sample[to.stamp] ?? 0) - (sample[from.stamp] ?? 0))
     return {

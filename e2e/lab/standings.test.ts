@@ -1,4 +1,4 @@
-// The live table of a run: what counts in each column, and from when on it has an interval.
+// The live table of a run: the samples that count in each column, and when it has an interval.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -29,7 +29,7 @@ export interface Turn {
   readonly expected: number
 }
 
-type Taken = Turn & { readonly session: number }
+type SessionTurn = Turn & { readonly session: number }
 
 /** Transmission times in ms. */
 export function turnOf(subject: string, samples: readonly Sample[], group?: string): Turn {
@@ -45,7 +45,7 @@ export function turnOf(subject: string, samples: readonly Sample[], group?: stri
 
 export class Standings {
   readonly #compared: Compared
-  #turns: Taken[] = []
+  #turns: SessionTurn[] = []
   /** Sessions 1 to this one are whole. */
   #whole = 0
 
@@ -94,15 +94,15 @@ export class Standings {
   }
 
   /** Ratio of the means: of the whole sessions if there are any, with the interval if there are several. */
-  #ratio(own: readonly Taken[], others: readonly Taken[]) {
-    const meanIn = (turns: readonly Taken[], session?: number) => {
+  #ratio(own: readonly SessionTurn[], others: readonly SessionTurn[]) {
+    const meanIn = (turns: readonly SessionTurn[], session?: number) => {
       const values = turns.flatMap((turn) =>
         session === undefined || turn.session === session ? turn.values : [],
       )
       return values.length === 0 ? Number.NaN : mean(values)
     }
     const ratioIn = (session?: number) => meanIn(own, session) / meanIn(others, session)
-    const ofSessions = Array.from({ length: this.#whole }, (_, place) => ratioIn(place + 1)).filter(
+    const ofSessions = Array.from({ length: this.#whole }, (_, index) => ratioIn(index + 1)).filter(
       (ratio) => ratio > 0 && Number.isFinite(ratio),
     )
     if (ofSessions.length >= 2) return meanOfRatios(ofSessions)

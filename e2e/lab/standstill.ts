@@ -10,7 +10,7 @@ export class Standstill extends Error {
 }
 
 /** Longer than a step takes on a busy machine. */
-const mostMs = 3000
+const maxMs = 3000
 
 const clocks = {
   /** On some systems, stands still during sleep. */
@@ -28,6 +28,6 @@ export function watchForStandstill({ monotonic, wall } = clocks): () => void {
     const now = [monotonic(), wall()] as const
     const ms = Math.max(now[0] - last[0], now[1] - last[1])
     last = now
-    if (ms > mostMs) throw new Standstill(ms)
+    if (ms > maxMs) throw new Standstill(ms)
   }
 }

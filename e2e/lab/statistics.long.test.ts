@@ -65,8 +65,8 @@ const firstSleep = summarise([0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0, 2])
 const secondSleep = summarise([1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4])
 
 function assertNear(figures: readonly number[], expected: readonly number[]): void {
-  for (const [place, figure] of expected.entries())
-    assert.ok(Math.abs((figures[place] ?? Number.NaN) - figure) < 5e-5, `${figures[place]} is not ${figure}`)
+  for (const [index, figure] of expected.entries())
+    assert.ok(Math.abs((figures[index] ?? Number.NaN) - figure) < 5e-5, `${figures[index]} is not ${figure}`)
 }
 
 test("Welch's test equals R's: t.test(extra ~ group, data = sleep)", () => {
@@ -123,7 +123,7 @@ for (const kept of [0.3, 0.7, 0.9]) {
 
 test('values that alternate around their mean do not count for more than their number', () => {
   const random = createSeededRandom(6)
-  const turns = Array.from({ length: 500 }, (_, place) => (place % 2) + 0.01 * drawNormal(random))
+  const turns = Array.from({ length: 500 }, (_, index) => (index % 2) + 0.01 * drawNormal(random))
   assert.equal(effectiveSize(turns), 500)
 })
 
@@ -141,8 +141,8 @@ function methods(random: Random, isShared: boolean): readonly [number[], number[
   const one = course()
   const two = course()
   return [
-    network.map((value, place) => 20 + 2 * value + (one[place] ?? 0)),
-    other.map((value, place) => 10 + value + (two[place] ?? 0)),
+    network.map((value, index) => 20 + 2 * value + (one[index] ?? 0)),
+    other.map((value, index) => 10 + value + (two[index] ?? 0)),
   ]
 }
 

@@ -159,7 +159,7 @@ export function pairedRatio(first: readonly number[], second: readonly number[])
 function pairs(first: readonly number[], second: readonly number[]): readonly (readonly [number, number])[] {
   if (first.length !== second.length || first.length < 2)
     throw new RangeError(`Pairs need two series of one length; got ${first.length} and ${second.length}`)
-  return first.map((one, place) => [one, second[place] ?? Number.NaN])
+  return first.map((one, index) => [one, second[index] ?? Number.NaN])
 }
 
 function errorOfMean(values: readonly number[]) {
@@ -196,7 +196,7 @@ function autocovariances(values: readonly number[], maxLag: number): readonly nu
   const centre = mean(values)
   const deviations = values.map((value) => value - centre)
   return Array.from({ length: maxLag + 1 }, (_, lag) => {
-    const products = deviations.slice(lag).map((deviation, place) => deviation * (deviations[place] ?? 0))
+    const products = deviations.slice(lag).map((deviation, index) => deviation * (deviations[index] ?? 0))
     return products.reduce((sum, product) => sum + product, 0) / values.length
   })
 }

@@ -10,7 +10,7 @@ import { briefTables, studySections } from '../report/study-report.ts'
 import { defineExperiment, type Experiment, type Summary } from './experiment.ts'
 import { circumstances, readSummary, readText, withoutNulls } from './reread.ts'
 import type { Circumstances, Network } from './run-environment.ts'
-import { analyseStudy, type Design, type Found, type Level, type Measured, type Row } from './study.ts'
+import { type Analysis, analyseStudy, type Design, type Level, type Measured, type Row } from './study.ts'
 import { type WireBytes, wireSections } from './wire-bytes.ts'
 
 /** With levels of the factors besides the mode. */
@@ -29,10 +29,10 @@ export interface StudyRun extends Circumstances, Measured {
 }
 
 /** Fields of a run that its summary lacks or has in another form. */
-type Apart = 'samples' | 'costs' | 'files' | 'boundMs' | Exclude<keyof Found, 'levels' | 'baseline'>
+type Apart = 'samples' | 'costs' | 'files' | 'boundMs' | Exclude<keyof Analysis, 'levels' | 'baseline'>
 
 export type StudySummary<Run extends StudyRun = StudyRun, Own extends object = object> = Summary &
-  Found &
+  Analysis &
   Own &
   Omit<Run, Apart> & {
     readonly scenario: string
@@ -58,9 +58,9 @@ interface Study<Shape extends z.ZodRawShape, Options, Own extends object, Run ex
   /** How the bytes on the wire were counted, if they were. */
   readonly wireWords?: string | ((summary: StudySummary<Run, Own>) => string)
   /** This scenario's own results: further parts of summary.json, computed again by --from. */
-  readonly own?: (run: Run, found: Found) => Own
+  readonly own?: (run: Run, found: Analysis) => Own
   /** Replaces the general finding, which is `usual`. */
-  readonly finding?: (run: Run, found: Found & Own, usual: string) => string
+  readonly finding?: (run: Run, found: Analysis & Own, usual: string) => string
   /** Further reasons to fail, besides a broken sample. */
   readonly isFailure?: (summary: StudySummary<Run, Own>) => boolean
   /** This run's clocks, versions and numbers, for the report's last section. */
@@ -221,7 +221,7 @@ export function readRows(text: string): readonly Row[] {
     .map((column) => column.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase()))
   return lines.map((line) => {
     const cells = cellsIn(line)
-    return Object.fromEntries(keys.map((key, place) => [key, cellOf(key, cells[place] ?? '')])) as Row
+    return Object.fromEntries(keys.map((key, index) => [key, cellOf(key, cells[index] ?? '')])) as Row
   })
 }
 

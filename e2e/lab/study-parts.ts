@@ -2,7 +2,7 @@
 
 import { imitatedBy, labelOf, spokenName, withoutVariant } from './mode-names.ts'
 import { hasArrived, type Sample, transmissionMs } from './samples.ts'
-import type { Factor, Found, Level, Measure, Row } from './study.ts'
+import type { Analysis, Factor, Level, Measure, Row } from './study.ts'
 
 export const modeFactor: Factor = {
   name: 'mode',
@@ -69,4 +69,4 @@ export function missedRow(
   }
 }
 
-export const hasLost = ({ figures }: Pick<Found, 'figures'>) => figures.some(({ lost }) => lost > 0)
+export const hasLost = ({ figures }: Pick<Analysis, 'figures'>) => figures.some(({ lost }) => lost > 0)

@@ -28,7 +28,7 @@ function ratioCi95(seed: number) {
 }
 
 test('93 to 97 % of 1,000 runs whose sessions differ by 20 % have the true ratio in their interval', () => {
-  const seeds = Array.from({ length: 1000 }, (_, place) => place + 1)
+  const seeds = Array.from({ length: 1000 }, (_, index) => index + 1)
   const holding = seeds.filter((seed) => {
     const [low, high] = ratioCi95(seed) ?? [0, 0]
     return low <= 1.5 && 1.5 <= high

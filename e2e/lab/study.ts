@@ -75,9 +75,9 @@ export interface Design<Own extends object = object> {
     samples: readonly Row[],
   ) => readonly Pair[]
   /** Notes: what a sample is, and what only this scenario can say about its figures. */
-  readonly notes: (found: Found) => readonly string[]
+  readonly notes: (found: Analysis) => readonly string[]
   /** Sentences that follow the finding. `Own`: what only this scenario finds. */
-  remarks?(found: Found & Own): readonly string[]
+  remarks?(found: Analysis & Own): readonly string[]
 }
 
 type Pair = readonly [level: Level, against: Level]
@@ -140,9 +140,9 @@ export type Cost = {
   readonly frontCpuMs?: number
 } & { readonly [column: string]: Level | undefined }
 
-export type Found = ReturnType<typeof analyseStudy>
-export type FigureRow = Found['figures'][number]
-export type StudyComparison = Found['comparisons'][number]
+export type Analysis = ReturnType<typeof analyseStudy>
+export type FigureRow = Analysis['figures'][number]
+export type StudyComparison = Analysis['comparisons'][number]
 
 /** Levels by the factor's name. */
 type Cell = Readonly<Record<string, Level>>
@@ -211,7 +211,7 @@ function pairsOf({ pairs, factors: [{ name }] }: Design, run: Measured): readonl
 export const isDecided = ({
   comparisons,
   notCompared,
-}: Pick<Found, 'comparisons' | 'notCompared'>): boolean =>
+}: Pick<Analysis, 'comparisons' | 'notCompared'>): boolean =>
   notCompared.length === 0 && comparisons.every((one) => one.ratioCi95 !== null && widthInMatters(one) <= 1)
 
 /**
@@ -322,7 +322,7 @@ function figuresOf(
   sessions: readonly number[],
 ) {
   const byCell = Map.groupBy(samples, (row) => keyOf(factors, row))
-  return measures.flatMap((measure, place) =>
+  return measures.flatMap((measure, index) =>
     cells.map((cell) => {
       const rows = byCell.get(keyOf(factors, cell)) ?? []
       const values = valuesOf(rows, measure)
@@ -332,7 +332,7 @@ function figuresOf(
       const mode = nameOf(factors, cell)
       const counts = totals(rows.map((row) => countsOf(row, measure)))
       return {
-        mode: place === 0 ? mode : `${mode}: ${measure.name}`,
+        mode: index === 0 ? mode : `${mode}: ${measure.name}`,
         at: cell,
         measure: measure.name,
         n: counts.expected - counts.lost,

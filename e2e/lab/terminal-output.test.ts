@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Progress, textTable } from './terminal-output.ts'
 
-/** A terminal that understands what `Progress` writes. */
+/** A terminal that understands the output of `Progress`. */
 function fakeTerminal(columns: number, rows = 24) {
   let lines: string[] = ['']
   let row = 0

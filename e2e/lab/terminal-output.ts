@@ -90,8 +90,8 @@ export function textTable<Item>(
     columns.map(([title]) => title),
     ...items.map((item) => columns.map(([, cell]) => cell(item))),
   ]
-  const widths = columns.map((_, place) => Math.max(...rows.map((row) => row[place]?.length ?? 0)))
-  const aligned = (cell: string, place: number) =>
-    place < leftColumns ? cell.padEnd(widths[place] ?? 0) : cell.padStart(widths[place] ?? 0)
+  const widths = columns.map((_, index) => Math.max(...rows.map((row) => row[index]?.length ?? 0)))
+  const aligned = (cell: string, index: number) =>
+    index < leftColumns ? cell.padEnd(widths[index] ?? 0) : cell.padStart(widths[index] ?? 0)
   return rows.map((row) => `  ${row.map(aligned).join('  ')}`).join('\n')
 }

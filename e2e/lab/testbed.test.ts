@@ -19,7 +19,7 @@ const system: System = {
   forgets: false,
 }
 
-/** Sends nothing from windows that use what `links` has in turn, at the begin and at the end. */
+/** Sends nothing from windows that use the modes of `links` in turn, at the beginning and at the end. */
 function turn(...links: readonly ReturnType<typeof readLink>[]) {
   const left = [...links]
   const window = {

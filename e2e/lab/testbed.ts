@@ -97,7 +97,7 @@ interface Endpoint {
 interface How {
   /** Modules that it loads first, by URL. */
   readonly imports?: readonly string[]
-  /** In front of the program and its arguments. */
+  /** Precedes the program and its arguments. */
   readonly through?: readonly string[]
 }
 
@@ -170,7 +170,10 @@ export class Testbed {
     return far.paths.map((path) => packetUse(figures.filter(({ number }) => number === path.number)))
   }
 
-  /** For what is not measured, such as the loading of a page, which takes long if packets are lost. */
+  /**
+   * For traffic that is not measured, such as the loading of a page, which takes long if packets are
+   * lost.
+   */
   async withoutLoss<Result>(work: () => Promise<Result>): Promise<Result> {
     await this.#far?.network.spare(true)
     const result = await work()
@@ -427,10 +430,10 @@ export function describeNetworks(
   names: readonly string[],
   sessions: readonly (readonly NetworkUse[])[],
 ): { readonly network?: Network; readonly networks?: readonly Network[] } {
-  const networks = names.flatMap((name, place) => {
+  const networks = names.flatMap((name, index) => {
     const { network } = describeNetwork(
       name,
-      sessions.flatMap((uses) => uses[place] ?? []),
+      sessions.flatMap((uses) => uses[index] ?? []),
     )
     return network ?? []
   })
@@ -558,10 +561,10 @@ async function requireInUse(
 ): Promise<void> {
   // An adapter's page does not report it.
   if (forgets) return
-  for (const [place, window] of windows.entries()) {
+  for (const [index, window] of windows.entries()) {
     const { mode: used = mode.name, spokenHttp } = await window.run(readLink)
     if (used === mode.name && (spokenHttp ?? mode.http) === mode.http) continue
     const over = spokenHttp ? ` over HTTP/${spokenHttp}` : ''
-    throw new Error(`${name} is not what was measured: window ${place + 1} used ${used}${over}.`)
+    throw new Error(`${name} is not what was measured: window ${index + 1} used ${used}${over}.`)
   }
 }

@@ -151,7 +151,7 @@ async function countWireBytes(
   await using opened = new AsyncDisposableStack()
   const near = await openRelay(address, opened)
   const far = await openRelay(address, opened)
-  const addresses = windows.map((_, place) => (place === 0 ? near : far).address)
+  const addresses = windows.map((_, index) => (index === 0 ? near : far).address)
   await showPages(windows, addresses, { text: '', forgets })
   for (const { mode: used } of await readStates(windows))
     if (used !== null && used !== mode.name) throw new Error(`${name}: a window uses ${used}.`)

@@ -20,11 +20,11 @@ export async function startBalancer(listen: Address, servers: readonly Address[]
   })
 
   /** If no server accepts it, the connection ends. */
-  function lead(near: Socket, place: number, triesLeft: number): void {
-    const server = servers[place % servers.length]
+  function lead(near: Socket, index: number, triesLeft: number): void {
+    const server = servers[index % servers.length]
     if (!server || triesLeft === 0) return void reset(near)
     const far = connect({ ...server, noDelay: true, allowHalfOpen: true })
-    const onRefused = () => lead(near, place + 1, triesLeft - 1)
+    const onRefused = () => lead(near, index + 1, triesLeft - 1)
     far.once('error', onRefused).once('connect', () => {
       far.off('error', onRefused).on('error', () => reset(near))
       far.once('close', () => near.destroy())

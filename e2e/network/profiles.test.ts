@@ -127,7 +127,7 @@ for (const [words, share, burst] of [
     const isLost = createLoss(loss, createSeededRandom(3))
     const fates = Array.from({ length: 1_000_000 }, isLost)
     const lost = fates.filter(Boolean).length
-    const bursts = fates.filter((fate, place) => fate && !fates[place - 1]).length
+    const bursts = fates.filter((fate, index) => fate && !fates[index - 1]).length
     assertNear(lost / fates.length / share, 1, 0.03)
     assertNear(lost / bursts / burst, 1, 0.03)
     // In groups much longer than a burst.

@@ -47,7 +47,7 @@ export function asOnePath(colour: string, diameter: number, opacity: number): Pl
   return (index, _scales, { x, y }, _dimensions, { document: owner }) => {
     if (x === undefined || y === undefined) return null
     const path = owner.createElementNS('http://www.w3.org/2000/svg', 'path')
-    const at = (place: number) => `M${Number(x[place]).toFixed(1)} ${Number(y[place]).toFixed(1)}h0`
+    const at = (index: number) => `M${Number(x[index]).toFixed(1)} ${Number(y[index]).toFixed(1)}h0`
     const attributes = {
       d: Array.from(index, at).join(''),
       fill: 'none',
@@ -106,7 +106,7 @@ function roundTicks(low: number, high: number): number[] {
   const first = Math.floor(Math.log10(low))
   const last = Math.ceil(Math.log10(high))
   const steps = Math.log10(high / low) > 3 ? [1] : [1, 2, 5]
-  const powers = Array.from({ length: last - first + 1 }, (_, place) => first + place)
+  const powers = Array.from({ length: last - first + 1 }, (_, index) => first + index)
   const ticks = powers.flatMap((power) => steps.map((step) => Number(`${step}e${power}`)))
   return ticks.filter((tick) => tick >= low && tick <= high)
 }
@@ -198,7 +198,7 @@ function cloudOffsets(positions: readonly number[]): number[] {
     return to - from
   })
   const most = neighbours.reduce((largest, number) => Math.max(largest, number), 1)
-  return neighbours.map((number, place) => (((place * 0.618034) % 1) - 0.5) * (number / most))
+  return neighbours.map((number, index) => (((index * 0.618034) % 1) - 0.5) * (number / most))
 }
 
 interface CurveRow extends Row<unknown> {
@@ -230,10 +230,10 @@ export function cumulative(rows: readonly CurveRow[], width: number): string {
     })
     .toSorted((one, other) => other.median - one.median)
   // The slowest has the lowest label, so that its leader line crosses no other curve.
-  const named = curves.map((curve, place) => {
-    const share = 100 * ((place + 0.5) / curves.length) * 0.86 + 4
+  const named = curves.map((curve, index) => {
+    const share = 100 * ((index + 0.5) / curves.length) * 0.86 + 4
     const at = Math.min(share, 96 * curve.reached)
-    const digit = String(curves.length - place)
+    const digit = String(curves.length - index)
     return { ...curve, share, digit, at, ms: quantile(curve.sorted, at / 100 / curve.reached) }
   })
   const [, right] = axis.domain
@@ -302,7 +302,7 @@ export function timeline(rows: readonly Row<{ key: number; turn: string }>[], wi
   // Half a key before each turn except the first.
   const starts = rows.flatMap(({ label, values }) =>
     values
-      .filter(({ turn }, place) => turn !== (values[place - 1]?.turn ?? turn))
+      .filter(({ turn }, index) => turn !== (values[index - 1]?.turn ?? turn))
       .map(({ key }) => ({ label, key: key - 0.5 })),
   )
   return svg({
@@ -373,8 +373,8 @@ export function stacks(rows: readonly StackRow[], width: number): string {
         text: ({ label }, row) => `${label}: ${figure(totals[row])} ms`,
         ...rowName,
       }),
-      ...Object.entries(stackFills).flatMap(([by, fill], place) => {
-        const at = { x: [0], y: [rows.length + 0.4], dx: place * 66 }
+      ...Object.entries(stackFills).flatMap(([by, fill], index) => {
+        const at = { x: [0], y: [rows.length + 0.4], dx: index * 66 }
         return [
           Plot.dot([by], { ...at, dx: at.dx + 6, r: 5.5, symbol: 'square', fill }),
           Plot.text([by], { ...at, dx: at.dx + 17, textAnchor: 'start', fill: 'var(--soft)' }),
@@ -417,7 +417,7 @@ export function intervals(
   { width, axis, references, rowHeight = 58, mayBeLogarithmic = true }: IntervalLook,
 ): string {
   const isLow = rowHeight < labelledRowHeight
-  const placed = rows.map((row, place) => ({ ...row, y: place + (isLow ? 0.5 : 0.68) }))
+  const placed = rows.map((row, index) => ({ ...row, y: index + (isLow ? 0.5 : 0.68) }))
   const sessions = placed.flatMap(({ sessions, y }) => sessions.map((x) => ({ x, y })))
   const ends = rows.flatMap(({ point, interval, sessions }) => [point, ...interval, ...sessions])
   const drawn = [...references, ...ends]

@@ -1,4 +1,4 @@
-// Two runs side by side: decided and undecided differences, and what cannot be compared.
+// Two runs side by side: decided and undecided differences, and runs that cannot be compared.
 
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'

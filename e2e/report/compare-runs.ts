@@ -141,11 +141,11 @@ export function compareRuns(before: ComparedRun, after: ComparedRun) {
 }
 
 /** Fields of `environment` that identify a machine. */
-const ofMachine = ['machine', 'cpu', 'cores', 'memoryBytes', 'os'] as const
+const machineFields = ['machine', 'cpu', 'cores', 'memoryBytes', 'os'] as const
 
 /** Empty for the same machine. */
 function formatMachines(before: ComparedRun, after: ComparedRun): string {
-  const different = ofMachine.filter((name) => before.environment[name] !== after.environment[name])
+  const different = machineFields.filter((name) => before.environment[name] !== after.environment[name])
   if (different.length === 0) return ''
   const [first, second] = [before, after].map(({ environment }) =>
     different.map((name) => String(environment[name] ?? 'unknown')).join(', '),
@@ -232,7 +232,7 @@ export function comparisonReport(comparison: Comparison): Report {
     ...(onlyBefore.length > 0 ? [`Only in the first run: ${names(onlyBefore)}.`] : []),
     ...(onlyAfter.length > 0 ? [`Only in the second run: ${names(onlyAfter)}.`] : []),
   ]
-  const compared = measures.map(({ name, title, unit, by = 'mean' }, place) => {
+  const compared = measures.map(({ name, title, unit, by = 'mean' }, index) => {
     const rows = figures.filter((row) => row.measure === name)
     const value = by === 'median' ? 'p50' : 'mean'
     return {
@@ -261,7 +261,7 @@ export function comparisonReport(comparison: Comparison): Report {
           ]),
         ),
       ],
-      paragraphs: place === 0 ? doubts : [],
+      paragraphs: index === 0 ? doubts : [],
     }
   })
   const drawn = measures.flatMap(({ name, title, unit }) => {
@@ -330,11 +330,11 @@ export async function report(argv: readonly string[]): Promise<number> {
   }
   // The second folder follows the first without its own flag.
   if (argv[0] === '--coverage') return reportCoverage(argv.slice(1))
-  const place = argv.indexOf('--compare') + 2
-  const second = place > 1 ? argv[place] : undefined
+  const index = argv.indexOf('--compare') + 2
+  const second = index > 1 ? argv[index] : undefined
   if (second === undefined || second.startsWith('--'))
     throw new Error(`Two folders are needed: ${commandOf('report')} --compare A B`)
-  const { compare, out } = readFlags(schema, argv.toSpliced(place, 1))
+  const { compare, out } = readFlags(schema, argv.toSpliced(index, 1))
   if (out !== undefined) await requireFree(out)
   const comparison = compareRuns(await readRun(compare), await readRun(second))
   return give(comparisonReport(comparison), comparison, {}, out)
@@ -342,10 +342,10 @@ export async function report(argv: readonly string[]): Promise<number> {
 
 /** `DIR… [--out DIR]` */
 async function reportCoverage(argv: readonly string[]): Promise<number> {
-  const place = argv.indexOf('--out')
-  const out = place < 0 ? undefined : argv[place + 1]
-  if (place >= 0 && out === undefined) throw new Error('--out needs a folder.')
-  const folders = place < 0 ? argv : argv.toSpliced(place, 2)
+  const index = argv.indexOf('--out')
+  const out = index < 0 ? undefined : argv[index + 1]
+  if (index >= 0 && out === undefined) throw new Error('--out needs a folder.')
+  const folders = index < 0 ? argv : argv.toSpliced(index, 2)
   if (out !== undefined) await requireFree(out)
   const coverage = coverageOf(await Promise.all(folders.map(readRepeatedRun)))
   return give(coverageReport(coverage), coverage, coverageFiles(coverage), out)

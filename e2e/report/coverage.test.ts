@@ -1,4 +1,4 @@
-// Repeated runs: which intervals contain the pooled value, and what cannot be pooled.
+// Repeated runs: the intervals that contain the pooled value, and runs that cannot be pooled.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

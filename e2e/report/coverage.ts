@@ -151,13 +151,13 @@ export function coverageReport(coverage: Coverage): Report {
         text('Holds'),
       ]),
     ],
-    runs.map((run, place) => [
-      String(place + 1),
+    runs.map((run, index) => [
+      String(index + 1),
       moment(run.startedAt),
       run.loadBefore,
       run.baselineMs,
       ...[means, medians, difference].flatMap((of) => {
-        const { value = Number.NaN, ci95, holds } = of.runs[place] ?? {}
+        const { value = Number.NaN, ci95, holds } = of.runs[index] ?? {}
         const shown = of === difference ? signed(value) : value
         return [shown, ci95 ? interval(ci95) : nothing, holds ? 'yes' : 'no']
       }),
@@ -198,16 +198,16 @@ export function coverageFiles({
   type Row = Coverage['runs'][number]
   const columnsOf = (name: string, unit: string, of: Covered) =>
     [
-      [`${name}${unit}`, (_: Row, place: number) => of.runs[place]?.value ?? null],
-      [`${name}_ci95_low${unit}`, (_: Row, place: number) => of.runs[place]?.ci95[0] ?? null],
-      [`${name}_ci95_high${unit}`, (_: Row, place: number) => of.runs[place]?.ci95[1] ?? null],
-      [`${name}_holds`, (_: Row, place: number) => of.runs[place]?.holds ?? null],
+      [`${name}${unit}`, (_: Row, index: number) => of.runs[index]?.value ?? null],
+      [`${name}_ci95_low${unit}`, (_: Row, index: number) => of.runs[index]?.ci95[0] ?? null],
+      [`${name}_ci95_high${unit}`, (_: Row, index: number) => of.runs[index]?.ci95[1] ?? null],
+      [`${name}_holds`, (_: Row, index: number) => of.runs[index]?.holds ?? null],
     ] as const
   const each = (name: 'ratio' | 'medianRatio' | 'difference') => (run: Row) =>
     run.sessions.map((session) => session[name]).join(' ')
   const content = csv<Row>(
     [
-      ['run', (_, place) => place + 1],
+      ['run', (_, index) => index + 1],
       ['started_at', ({ startedAt }) => startedAt],
       ['load_before', ({ loadBefore }) => loadBefore],
       ['baseline_ms', ({ baselineMs }) => baselineMs],

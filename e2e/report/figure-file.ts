@@ -27,9 +27,9 @@ export const palette: Readonly<Record<string, readonly [light: string, dark: str
 }
 
 /** For the line at `place`, from 0; they repeat after nine. */
-export function lineColour(place: number): string {
+export function lineColour(index: number): string {
   const names = ['accent', 'rust', 'green', 'plum', 'teal', 'rose', 'olive', 'slate', 'brick']
-  return `var(--${names[place % names.length]})`
+  return `var(--${names[index % names.length]})`
 }
 
 /** Pixels around the figure: labels may extend over its edge. */

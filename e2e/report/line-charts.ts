@@ -69,7 +69,7 @@ export function lines(
   const axisY = {
     domain: domain.map(toY),
     ticks: yShown === null ? yTicks : yShown.map(toY),
-    ...(yShown && { tickFormat: (_: number, place: number) => String(yShown[place]) }),
+    ...(yShown && { tickFormat: (_: number, index: number) => String(yShown[index]) }),
   }
   const marks = panels.flatMap(({ title, series }) =>
     series.flatMap((one): Plot.Markish[] => {
@@ -123,7 +123,7 @@ export function lines(
     x: {
       domain: domainAround(ticks),
       ticks: ticks.map(Math.log),
-      tickFormat: (_, place) => tickFormat(ticks[place] ?? Number.NaN),
+      tickFormat: (_, index) => tickFormat(ticks[index] ?? Number.NaN),
       label: axis,
       labelAnchor: 'center',
       labelArrow: 'none',
@@ -132,14 +132,14 @@ export function lines(
     marks: [
       ...marks,
       Plot.text(titles, { fy: titles, dy: -topPx + 6, ...panelName }),
-      ...legend.map((one, place) =>
+      ...legend.map((one, index) =>
         Plot.text([`${one.isDashed ? '┅┅' : '━━'}  ${one.label}`], {
           fy: () => titles[0],
           ...legendText,
           lineAnchor: 'middle',
           fill: () => colourOf(one),
-          dx: (place % perRow) * ((width - 60) / perRow),
-          dy: -topPx - legendPx + 18 * Math.floor(place / perRow) + 9,
+          dx: (index % perRow) * ((width - 60) / perRow),
+          dy: -topPx - legendPx + 18 * Math.floor(index / perRow) + 9,
         }),
       ),
     ],
@@ -197,11 +197,11 @@ export function timeLines(panels: readonly TimePanel[], { width, axis, yFormat, 
   const legendPx = Math.ceil(legend.length / legendPerRow) * legendHeight + 8
   const highest = all.reduce((most, { points }) => points.reduce((n, { y }) => Math.max(n, y), most), top)
   const longest = all.reduce((most, { points }) => Math.max(most, points.at(-1)?.x ?? 0), 0)
-  const column = (place: number) => place % perRow
-  const row = (place: number) => Math.floor(place / perRow)
+  const column = (index: number) => index % perRow
+  const row = (index: number) => Math.floor(index / perRow)
   const dashOf = ({ isDashed, colour }: TimeSeries) =>
     colour === null ? { strokeDasharray: '2 3' } : isDashed ? { strokeDasharray: '5 3' } : {}
-  const legendX = (place: number) => (place % legendPerRow) * ((width - 50) / legendPerRow)
+  const legendX = (index: number) => (index % legendPerRow) * ((width - 50) / legendPerRow)
   return svg({
     width,
     height: legendPx + rows * (panelHeight + 34) + 44,
@@ -210,8 +210,8 @@ export function timeLines(panels: readonly TimePanel[], { width, axis, yFormat, 
     marginTop: legendPx + 26,
     marginBottom: 40,
     color: { type: 'identity' },
-    fx: { axis: null, domain: Array.from({ length: perRow }, (_, place) => place), padding: 0.08 },
-    fy: { axis: null, domain: Array.from({ length: rows }, (_, place) => place), padding: 0.22 },
+    fx: { axis: null, domain: Array.from({ length: perRow }, (_, index) => index), padding: 0.08 },
+    fy: { axis: null, domain: Array.from({ length: rows }, (_, index) => index), padding: 0.22 },
     x: {
       domain: [0, longest],
       label: axis,
@@ -221,13 +221,13 @@ export function timeLines(panels: readonly TimePanel[], { width, axis, yFormat, 
     },
     y: { domain: [0, highest * 1.04], label: null, grid: true, ticks: 4, tickFormat: yFormat },
     marks: [
-      ...panels.flatMap(({ series }, place) =>
+      ...panels.flatMap(({ series }, index) =>
         series.map((one) =>
           Plot.line(one.points, {
             x: 'x',
             y: 'y',
-            fx: () => column(place),
-            fy: () => row(place),
+            fx: () => column(index),
+            fy: () => row(index),
             clip: true,
             stroke: () => colourOf(one),
             strokeWidth: one.colour === null ? 1.2 : 1.7,
@@ -237,20 +237,20 @@ export function timeLines(panels: readonly TimePanel[], { width, axis, yFormat, 
       ),
       Plot.text(panels, {
         text: 'title',
-        fx: (_: TimePanel, place: number) => column(place),
-        fy: (_: TimePanel, place: number) => row(place),
+        fx: (_: TimePanel, index: number) => column(index),
+        fy: (_: TimePanel, index: number) => row(index),
         dy: -6,
         ...panelName,
       }),
-      ...legend.map((one, place) =>
+      ...legend.map((one, index) =>
         Plot.text([`${one.colour === null ? '┄┄' : one.isDashed ? '┅┅' : '━━'}  ${one.label}`], {
           fx: () => 0,
           fy: () => 0,
           ...legendText,
           lineAnchor: 'top',
           fill: () => colourOf(one),
-          dx: legendX(place),
-          dy: -26 - legendPx + Math.floor(place / legendPerRow) * legendHeight,
+          dx: legendX(index),
+          dy: -26 - legendPx + Math.floor(index / legendPerRow) * legendHeight,
         }),
       ),
     ],

@@ -233,7 +233,7 @@ test('summary.json is indented and ends with a newline', () => {
 
 test('CSV: quotes, commas and line ends stay inside their field; null is empty; no rows are a header', () => {
   const columns = [
-    ['n', (_row: string | null, place: number) => place],
+    ['n', (_row: string | null, index: number) => index],
     ['text', (row: string | null) => row],
   ] as const
   assert.equal(csv(columns, ['a,b', 'x"y\nz', null]), 'n,text\n0,"a,b"\n1,"x""y\nz"\n2,\n')

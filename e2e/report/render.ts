@@ -147,9 +147,9 @@ function placed({ sections }: Report): readonly PlacedSection[] {
     const times = (taken.get(name) ?? 0) + 1
     taken.set(name, times)
     const id = times === 1 ? name : `${name}-${times}`
-    const drawn = [...(figure ? [figure] : []), ...figures].map((one, place) => ({
+    const drawn = [...(figure ? [figure] : []), ...figures].map((one, index) => ({
       figure: { ...one, title },
-      file: `figures/${place === 0 ? id : `${id}-${place + 1}`}.svg`,
+      file: `figures/${index === 0 ? id : `${id}-${index + 1}`}.svg`,
       wide: one.draw(wide),
     }))
     return { ...section, id, drawn }
@@ -229,7 +229,7 @@ type CsvCell = string | number | boolean | null | undefined
 /** A key, whose column is named after it (`sentAt`: `sent_at`), or a name and a cell. */
 type CsvColumn<Row> =
   | (keyof Row & string)
-  | readonly [name: string, cell: (row: Row, place: number) => CsvCell]
+  | readonly [name: string, cell: (row: Row, index: number) => CsvCell]
 
 /**
  * Comma-separated (RFC 4180, but LF line ends); null is an empty cell. Times, by keys that end in
@@ -247,7 +247,7 @@ export function csv<Row>(columns: readonly CsvColumn<Row>[], rows: readonly Row[
   })
   const lines = [
     named.map(([name]) => name),
-    ...rows.map((row, place) => named.map(([, cell]) => escapeCsv(String(cell(row, place) ?? '')))),
+    ...rows.map((row, index) => named.map(([, cell]) => escapeCsv(String(cell(row, index) ?? '')))),
   ]
   return `${lines.map((line) => line.join(',')).join('\n')}\n`
 }
@@ -271,7 +271,7 @@ const headlineLength = 240
 function findingHtml(finding: string): string {
   const sentences = Array.from(new Intl.Segmenter('en', { granularity: 'sentence' }).segment(finding))
   const ends = sentences.map(({ index, segment }) => index + segment.length)
-  const end = ends.findLast((place) => place <= headlineLength) ?? ends[0] ?? 0
+  const end = ends.findLast((index) => index <= headlineLength) ?? ends[0] ?? 0
   return [finding.slice(0, end), finding.slice(end)]
     .filter((part) => part.trim() !== '')
     .map((part) => `<p class="finding">${escapeHtml(part.trim())}</p>`)
@@ -407,18 +407,18 @@ const longText = 32
  * first columns only, `shown` of them.
  */
 function tableHtml({ caption, columns, rows }: Table, shown = columns.length): string {
-  const classOf = (column: Column | undefined, place: number) => {
-    const isLong = column?.kind === 'text' && rows.some((row) => (row[place]?.length ?? 0) > longText)
-    const classes = [column?.kind === 'number' && 'number', isLong && 'long', place >= shown && 'wide']
+  const classOf = (column: Column | undefined, index: number) => {
+    const isLong = column?.kind === 'text' && rows.some((row) => (row[index]?.length ?? 0) > longText)
+    const classes = [column?.kind === 'number' && 'number', isLong && 'long', index >= shown && 'wide']
     const names = classes.filter(Boolean).join(' ')
     return names === '' ? '' : ` class="${names}"`
   }
   const classes = columns.map(classOf)
-  const head = columns.map(({ title }, place) => `<th scope="col"${classes[place]}>${escapeHtml(title)}</th>`)
-  const cellOf = (cell: string, place: number) =>
-    place === 0
-      ? `<th scope="row"${classes[place]}>${escapeHtml(cell)}</th>`
-      : `<td${classes[place]}>${escapeHtml(cell)}</td>`
+  const head = columns.map(({ title }, index) => `<th scope="col"${classes[index]}>${escapeHtml(title)}</th>`)
+  const cellOf = (cell: string, index: number) =>
+    index === 0
+      ? `<th scope="row"${classes[index]}>${escapeHtml(cell)}</th>`
+      : `<td${classes[index]}>${escapeHtml(cell)}</td>`
   return `<div class="scroll" role="region" aria-label="${escapeHtml(caption)}" tabindex="0">
 <table>
 <caption><span>${escapeHtml(caption)}</span></caption>

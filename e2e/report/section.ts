@@ -64,8 +64,8 @@ export function table(
   columns: readonly (string | Column)[],
   rows: readonly (readonly Cell[])[],
 ): Table {
-  const columnOf = (title: string | Column, place: number) =>
-    typeof title === 'string' ? (place === 0 ? text(title) : number(title)) : title
+  const columnOf = (title: string | Column, index: number) =>
+    typeof title === 'string' ? (index === 0 ? text(title) : number(title)) : title
   const cellOf = (cell: Cell) => (typeof cell === 'string' ? cell : figure(cell))
   return { caption, columns: columns.map(columnOf), rows: rows.map((row) => row.map(cellOf)) }
 }
@@ -91,7 +91,7 @@ export function tableOf<Item>(caption: string, columns: Columns<Item>, items: re
 export function tableText({ caption, columns, rows }: Table): string {
   const left = columns.findIndex(({ kind }) => kind === 'number')
   const cells = columns.map(
-    ({ title }, place) => [title, (row: readonly string[]) => row[place] ?? ''] as const,
+    ({ title }, index) => [title, (row: readonly string[]) => row[index] ?? ''] as const,
   )
   return `  ${caption}\n${textTable(cells, rows, left < 0 ? columns.length : left)}`
 }
@@ -104,14 +104,14 @@ const columnGap = 2
  * fit, the names in the first are shortened.
  */
 export function fitted({ caption, columns, rows }: Table, characters: number): Table {
-  const widths = columns.map(({ title }, place) =>
-    rows.reduce((most, row) => Math.max(most, row[place]?.length ?? 0), title.length),
+  const widths = columns.map(({ title }, index) =>
+    rows.reduce((most, row) => Math.max(most, row[index]?.length ?? 0), title.length),
   )
   const [first = 0, second = 0] = widths
   let used = first
-  const room = widths.findIndex((width, place) => {
-    if (place > 0) used += columnGap + width
-    return place > 1 && used > characters
+  const room = widths.findIndex((width, index) => {
+    if (index > 0) used += columnGap + width
+    return index > 1 && used > characters
   })
   const kept = room < 0 ? columns.length : room
   const longest = Math.max(1, kept > 2 ? first : characters - columnGap - second)
@@ -148,9 +148,9 @@ export function formatNetworks(networks: readonly Network[]): readonly string[] 
   const how = packets
     ? `the server was on a host of its own, in a network namespace, and a relay delays and loses IP packets of at most 1,500 bytes in both directions. Both hosts' TCP is Linux's, with ${packets.congestion}`
     : 'a relay on this machine that delays every byte in both directions'
-  return networks.map(({ profile, source, lateMs }, place) => {
+  return networks.map(({ profile, source, lateMs }, index) => {
     const opening =
-      place === 0
+      index === 0
         ? `Between windows and server was a simulated network, “${profile}”: ${how}`
         : `Or “${profile}”`
     return `${opening}. ${source} The relay itself added ${figure(lateMs)} ms in each direction on average.`

@@ -3,12 +3,12 @@
 import { formatDuration } from '../lab/estimate.ts'
 import { atAllWindows, type Counts, isFaulty, totals } from '../lab/samples.ts'
 import {
+  type Analysis,
   axesOf,
   contrastOf,
   type Design,
   type Factor,
   type FigureRow,
-  type Found,
   isTime,
   type Level,
   type Matters,
@@ -19,7 +19,7 @@ import {
 import { capital, count, figure, interval, listed, lowered } from './section.ts'
 
 /** Faults first, then the verdict; without comparisons, the means. */
-export function findingOfStudy(design: Design, measured: Measured, found: Found): string {
+export function findingOfStudy(design: Design, measured: Measured, found: Analysis): string {
   const [measure] = design.measures
   const compared = found.comparisons.filter((one) => one.measure === measure.name)
   const { varied } = axesOf(design, found)
@@ -50,7 +50,7 @@ const formatPlace = (factors: readonly Factor[], at: FigureRow['at']) =>
  * `WebSocket at 10 kB lost 3 of 1,000 samples.` If all levels of a number from one on lost some:
  * `WebSocket lost nothing up to 10 kB and lost 9 of 2,000 samples from 100 kB on.`
  */
-export function formatFaults(design: Design, found: Found): readonly string[] {
+export function formatFaults(design: Design, found: Analysis): readonly string[] {
   const {
     factors: [subject, ...others],
     measures: [measure],
@@ -65,7 +65,7 @@ export function formatFaults(design: Design, found: Found): readonly string[] {
   return [...lines.values()].flatMap((line) => {
     const faulty = line.filter(isFaulty)
     const before = line.at(-1 - faulty.length)
-    const isEnd = faulty.every((row, place) => row.lost > 0 && row === line.at(place - faulty.length))
+    const isEnd = faulty.every((row, index) => row.lost > 0 && row === line.at(index - faulty.length))
     const [first] = faulty
     if (!over || !before || !first || !isEnd)
       return faulty.map((row) => {
@@ -96,7 +96,11 @@ const maxSentences = 3
  * A sentence for each pair and panel. Among several places, gives a number's two ends, or the least and
  * greatest ratio.
  */
-function formatPlaces(design: Design, found: Found, compared: readonly StudyComparison[]): readonly string[] {
+function formatPlaces(
+  design: Design,
+  found: Analysis,
+  compared: readonly StudyComparison[],
+): readonly string[] {
   const [subject] = design.factors
   const [measure] = design.measures
   const { varied, over, panel } = axesOf(design, found)
@@ -110,10 +114,10 @@ function formatPlaces(design: Design, found: Found, compared: readonly StudyComp
   return groups.map((own) => {
     const ordered = isNumber ? own : own.toSorted((one, other) => one.ratio - other.ratio)
     const ends = [...new Set([ordered[0], ordered.at(-1)])].filter((end) => end !== undefined)
-    const words = ends.map((end, place) => {
-      const against = place === 0 ? ` ${asMuch} ${spokenAt(subject, end.baseline)}` : ''
+    const words = ends.map((end, index) => {
+      const against = index === 0 ? ` ${asMuch} ${spokenAt(subject, end.baseline)}` : ''
       const sure = end.ratioCi95
-        ? `${place === 0 ? '95 % interval ' : ''}${ratioEnds(end.ratioCi95)}${doubt(end)}`
+        ? `${index === 0 ? '95 % interval ' : ''}${ratioEnds(end.ratioCi95)}${doubt(end)}`
         : 'in one session'
       const where = ends.length === 1 && !panel ? '' : ` ${formatPlace(varied, end.at)}`
       return `${ratioFigure(end.ratio)} times${against}${where} (${sure})`
@@ -125,7 +129,7 @@ function formatPlaces(design: Design, found: Found, compared: readonly StudyComp
 }
 
 /** Describes the averages of a study without comparisons; for a numeric factor, at its two ends. */
-function formatAverages(design: Design, found: Found): readonly string[] {
+function formatAverages(design: Design, found: Analysis): readonly string[] {
   const {
     factors: [subject],
     measures: [measure],
@@ -136,7 +140,7 @@ function formatAverages(design: Design, found: Found): readonly string[] {
   const words = [...lines.values()].map((line) => {
     const rows = over ? [...new Set([line[0], line.at(-1)])].filter((row) => row !== undefined) : line
     const amounts = rows.map(({ mean }) => `${figure(mean)} ${measure.unit}`)
-    const each = rows.map(({ at }, place) => `${amounts[place]} ${formatPlace(varied, at)}`)
+    const each = rows.map(({ at }, index) => `${amounts[index]} ${formatPlace(varied, at)}`)
     const isSame = rows.length > 1 && new Set(amounts).size === 1
     const name = spokenAt(subject, line[0]?.at[subject.name] ?? '')
     return `${name} ${isSame && !over ? `${amounts[0]} everywhere` : listed(each)}`
@@ -151,7 +155,7 @@ export const doubt = ({ verdict }: Pick<StudyComparison, 'verdict'>) =>
   verdict === 'undecided' ? ', undecided' : verdict === 'alike' ? ', alike' : ''
 
 /** At one place: every level, the best first. */
-function formatVerdict(design: Design, measured: Measured, found: Found): readonly string[] {
+function formatVerdict(design: Design, measured: Measured, found: Analysis): readonly string[] {
   const [subject] = design.factors
   const [measure] = design.measures
   const isLess = measure.better === 'less'
@@ -195,9 +199,9 @@ function formatVerdict(design: Design, measured: Measured, found: Found): readon
   let level = '95 % interval '
   const longer = (list: typeof judged) =>
     listed(
-      list.map((one, place) => {
+      list.map((one, index) => {
         const [does, asMuch] =
-          place === 0 ? [` ${verb}`, isTime(measure) ? ' as long' : ' as much'] : ['', '']
+          index === 0 ? [` ${verb}`, isTime(measure) ? ' as long' : ' as much'] : ['', '']
         if (!one.pair?.ratioCi95) return `${name(one)}${does} ${amount(one)}`
         const words = `${name(one)}${does} ${ratioFigure(one.pair.ratio)} times${asMuch} (${level}${ratioEnds(one.pair.ratioCi95)})`
         level = ''
@@ -239,7 +243,7 @@ function formatVerdict(design: Design, measured: Measured, found: Found): readon
  */
 function outcomeOf(
   { name }: Factor,
-  { baseline, comparisons }: Found,
+  { baseline, comparisons }: Analysis,
   best: Level,
   other: Level,
   pair: ReturnType<typeof contrastOf>,
@@ -266,7 +270,7 @@ const maxToDecide = 12
  */
 export function formatNextSteps(
   { until, quick }: Pick<Measured, 'until' | 'quick'>,
-  { comparisons, sessions }: Found,
+  { comparisons, sessions }: Analysis,
   sessionMs: number,
 ): readonly string[] {
   const own = comparisons.filter(({ measure }) => measure === comparisons[0]?.measure)
@@ -285,8 +289,8 @@ export function formatNextSteps(
   const seen = open.map(({ ratio }) => Math.max(ratio, 1 / ratio) - 1)
   const isSmall = until === undefined && seen.some((share) => share < minShare)
   const needed = Math.max(
-    ...open.map((one, place) =>
-      sessionsNeeded([one], sessions, until ? null : Math.max(minShare, seen[place] ?? 0)),
+    ...open.map((one, index) =>
+      sessionsNeeded([one], sessions, until ? null : Math.max(minShare, seen[index] ?? 0)),
     ),
   )
   const wholeMs = needed * sessionMs

@@ -19,7 +19,7 @@ const design: Design = {
 /** `timeOf`: by drink and session, ms; null if it never cooled. */
 function made(timeOf: Readonly<Record<string, (session: number) => number | null>>, sessions = 5): Measured {
   const drinks = Object.keys(timeOf)
-  const samples = Array.from({ length: sessions }, (_, place) => place + 1).flatMap((session) =>
+  const samples = Array.from({ length: sessions }, (_, index) => index + 1).flatMap((session) =>
     drinks.map((drink): Row => ({ drink, session, coolingMs: timeOf[drink]?.(session) ?? null })),
   )
   return { levels: { drink: drinks }, baseline: drinks[0] ?? null, samples }
@@ -174,8 +174,8 @@ test('at least eight of ten undecided runs are decided with the sessions that th
   const needed = Array.from({ length: 60 }, (_, seed) => nextOf(drawn({ apart: 1.13, sessions: 4, seed })))
     .flatMap(([words]) => words?.match(/--sessions (\d+)/)?.[1] ?? [])
     .slice(0, 10)
-  const decided = needed.filter((sessions, place) => {
-    const again = drawn({ apart: 1.13, sessions: Number(sessions), seed: 100 + place })
+  const decided = needed.filter((sessions, index) => {
+    const again = drawn({ apart: 1.13, sessions: Number(sessions), seed: 100 + index })
     return analyseStudy(design, again).comparisons[0]?.verdict === 'higher'
   })
   assert.equal(needed.length, 10)

@@ -4,12 +4,12 @@ import type { Interval } from '../../client/statistics.ts'
 import type { Circumstances } from '../lab/run-environment.ts'
 import { atAllWindows, atOthers } from '../lab/samples.ts'
 import {
+  type Analysis,
   axesOf,
   comparedOf,
   type Design,
   type Factor,
   type FigureRow,
-  type Found,
   isTime,
   type Level,
   type Measure,
@@ -41,12 +41,12 @@ import {
 import { formatMatters, labelAt, spokenAt } from './study-finding.ts'
 
 /** For the terminal. */
-export const briefTables = (design: Design, found: Found): readonly Table[] => [
+export const briefTables = (design: Design, found: Analysis): readonly Table[] => [
   figuresTable(design, found, design.measures[0]),
   ...(design.measures.length > 1 ? [measuresTable(design, found, design.measures.slice(1))] : []),
 ]
 
-interface Shown extends Found {
+interface Shown extends Analysis {
   readonly matters?: Measured['matters'] | undefined
   readonly until?: Measured['until'] | undefined
   readonly stopped?: Circumstances['stopped'] | undefined
@@ -62,11 +62,11 @@ export function studySections(design: Design, found: Shown, all: readonly Row[])
   )
   const counts = atAllWindows(found.figures, found.echoes).filter(({ measure }) => measure === first.name)
   return [
-    ...inFull(design, found).map((measure, place) => ({
+    ...inFull(design, found).map((measure, index) => ({
       title: measure.title,
       ...figureFor(design, found, measure, samples),
       tables: tablesOf(design, found, measure),
-      paragraphs: [...(place === 0 ? notes(found) : []), ...formatMissing(design, found, measure)],
+      paragraphs: [...(index === 0 ? notes(found) : []), ...formatMissing(design, found, measure)],
     })),
     ...comparisonSections(design, found),
     ...describedSections(design, found),
@@ -84,22 +84,22 @@ export function studySections(design: Design, found: Shown, all: readonly Row[])
 }
 
 /** The first, and the other compared ones that were measured. */
-const inFull = (design: Design, found: Found) =>
-  comparedOf(design).filter((measure, place) => place === 0 || figuresIn(design, found, measure).length > 0)
+const inFull = (design: Design, found: Analysis) =>
+  comparedOf(design).filter((measure, index) => index === 0 || figuresIn(design, found, measure).length > 0)
 
 /** The rows of a measure; for a measure that is no message's, only rows with values. */
-const figuresIn = ({ areMessages = true }: Design, { figures }: Found, { name }: Measure) =>
+const figuresIn = ({ areMessages = true }: Design, { figures }: Analysis, { name }: Measure) =>
   figures.filter(({ measure, n }) => measure === name && (areMessages || n > 0))
 
 /** The factors that rows differ by. */
-const namingOf = (design: Design, found: Found) => [design.factors[0], ...axesOf(design, found).varied]
+const namingOf = (design: Design, found: Analysis) => [design.factors[0], ...axesOf(design, found).varied]
 
 /** Beside the factor's title. */
 const inColumn = ({ name, label = String, short = label }: Factor, at: FigureRow['at']) =>
   short(at[name] ?? '')
 
 /** Adds the levels that all rows have in common. */
-function captionWith({ factors }: Design, { levels }: Found, caption: string): string {
+function captionWith({ factors }: Design, { levels }: Analysis, caption: string): string {
   const common = factors.slice(1).flatMap(({ name, label = String }) => {
     const [level, ...more] = levels[name] ?? []
     return level === undefined || more.length > 0 ? [] : [label(level)]
@@ -110,7 +110,7 @@ function captionWith({ factors }: Design, { levels }: Found, caption: string): s
 /** Whether so little arrived that its cell has no figure. */
 function missingIn(
   { areMessages = true }: Design,
-  { figures, echoes }: Found,
+  { figures, echoes }: Analysis,
   measure: Measure,
 ): (row: FigureRow) => boolean {
   if (!areMessages) return () => false
@@ -120,7 +120,7 @@ function missingIn(
 
 const missing = '✗'
 
-function formatMissing(design: Design, found: Found, measure: Measure): readonly string[] {
+function formatMissing(design: Design, found: Analysis, measure: Measure): readonly string[] {
   const isMissing = missingIn(design, found, measure)
   if (!found.figures.some((row) => row.measure === measure.name && isMissing(row))) return []
   return [`${missing} Samples were lost; those that arrived are in “Every figure, and every session”.`]
@@ -129,7 +129,7 @@ function formatMissing(design: Design, found: Found, measure: Measure): readonly
 /** Every sample if there are few cells, lines over a number, else the ratios. */
 function figureFor(
   design: Design,
-  found: Found,
+  found: Analysis,
   measure: Measure,
   samples: readonly Row[],
 ): { readonly figure?: Figure } {
@@ -150,7 +150,7 @@ const maxClouds = 12
 /** With a panel for each level of `panel`. */
 function linesOver(
   design: Design,
-  found: Found,
+  found: Analysis,
   measure: Measure,
   over: Factor,
   panel: Factor | null,
@@ -167,9 +167,9 @@ function linesOver(
   const families = [...new Set(subjects.map(family))]
   const seriesIn = (own: readonly FigureRow[]) =>
     subjects
-      .map((level, place) => ({
+      .map((level, index) => ({
         label: label(level),
-        isDashed: subjects.findIndex((one) => family(one) === family(level)) < place,
+        isDashed: subjects.findIndex((one) => family(one) === family(level)) < index,
         colour: families.indexOf(family(level)),
         points: own
           .filter(({ at }) => at[subject.name] === level)
@@ -276,7 +276,7 @@ export function ratiosFigure(
 const inTwoLines = (label: string) => (label.length > 40 ? label.replace(' / ', ' /\n') : label)
 
 /** Over a number, or with one other factor: a row for each subject, and a column for each level. */
-function tablesOf(design: Design, found: Found, measure: Measure): readonly Table[] {
+function tablesOf(design: Design, found: Analysis, measure: Measure): readonly Table[] {
   const { varied, over, panel } = axesOf(design, found)
   const across = over ?? (varied.length === 1 ? varied[0] : undefined)
   if (!across) return [figuresTable(design, found, measure)]
@@ -305,7 +305,7 @@ function tablesOf(design: Design, found: Found, measure: Measure): readonly Tabl
 /** A row for each subject and panel that has cells. */
 function grid<Cell extends Pick<FigureRow, 'at'>>(
   design: Design,
-  found: Found,
+  found: Analysis,
   { across, panel }: { readonly across: Factor; readonly panel: Factor | null },
   caption: string,
   cells: readonly Cell[],
@@ -338,7 +338,7 @@ function grid<Cell extends Pick<FigureRow, 'at'>>(
 const maxRatios = 2
 
 /** A row for each cell. */
-function figuresTable(design: Design, found: Found, measure: Measure): Table {
+function figuresTable(design: Design, found: Analysis, measure: Measure): Table {
   const { factors, areMessages = true, isSubject = () => true } = design
   const [subject] = factors
   const { varied } = axesOf(design, found)
@@ -380,7 +380,7 @@ function figuresTable(design: Design, found: Found, measure: Measure): Table {
 }
 
 /** A row for each cell, a column for each measure. */
-function measuresTable(design: Design, found: Found, measures: readonly Measure[]): Table {
+function measuresTable(design: Design, found: Analysis, measures: readonly Measure[]): Table {
   const { factors } = design
   const naming = namingOf(design, found)
   const names = measures.map(({ name }) => name)
@@ -400,7 +400,7 @@ function measuresTable(design: Design, found: Found, measures: readonly Measure[
 }
 
 /** Sections of the measures that are not compared. */
-function describedSections(design: Design, found: Found): readonly Section[] {
+function describedSections(design: Design, found: Analysis): readonly Section[] {
   const described = design.measures.filter(
     (measure) =>
       measure.isCompared === false && found.figures.some((row) => row.measure === measure.name && row.n > 0),
@@ -487,7 +487,7 @@ function verdictIn(measure: Measure, { verdict, difference, boundMs }: StudyComp
   return { lower: 'faster', higher: 'slower', alike: 'alike', undecided: 'undecided' }[verdict]
 }
 
-function echoSections(design: Design, found: Found): readonly Section[] {
+function echoSections(design: Design, found: Analysis): readonly Section[] {
   const { echoes } = found
   if (echoes.length === 0) return []
   const naming = namingOf(design, found)
@@ -512,13 +512,13 @@ function echoSections(design: Design, found: Found): readonly Section[] {
   return [{ title: 'The sender’s own echo', tables, paragraphs: [what] }]
 }
 
-function everySection(design: Design, found: Found): Section {
+function everySection(design: Design, found: Analysis): Section {
   const { areMessages = true } = design
   const { sessions } = found
   const naming = namingOf(design, found)
   const names = naming.map(({ title }) => text(title))
   const labels = ({ at }: FigureRow) => naming.map((factor) => inColumn(factor, at))
-  const numbered = Array.from({ length: sessions }, (_, place) => `Session ${place + 1}`)
+  const numbered = Array.from({ length: sessions }, (_, index) => `Session ${index + 1}`)
   const tables = inFull(design, found).flatMap((measure) => {
     const own = figuresIn(design, found, measure)
     const all = table(
@@ -541,7 +541,7 @@ function everySection(design: Design, found: Found): Section {
         ? `${by} in each session, in ${measure.unit}`
         : `${measure.title} in each session, in ${measure.unit}`,
       [...names, ...numbered],
-      own.map((row) => [...labels(row), ...numbered.map((_, place) => row.sessions[place])]),
+      own.map((row) => [...labels(row), ...numbered.map((_, index) => row.sessions[index])]),
     )
     if (!areMessages) return [each]
     return sessions > 1 ? [all, each] : [all]
@@ -553,7 +553,7 @@ function everySection(design: Design, found: Found): Section {
   }
 }
 
-function costSections(design: Design, found: Found): readonly Section[] {
+function costSections(design: Design, found: Analysis): readonly Section[] {
   const { costs } = found
   const [first] = costs
   if (!first) return []

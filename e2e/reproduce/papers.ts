@@ -59,7 +59,7 @@ export interface FigureClaim<Summary = Circumstances> extends Stated<Summary> {
   readonly margin: number
   readonly unit?: '%'
   /** Null if the run did not measure it. */
-  found(summary: Summary): Found | null
+  found(summary: Summary): Measurement | null
 }
 
 /** One test of a paper. */
@@ -70,7 +70,7 @@ export interface HypothesisClaim<Summary = Circumstances> extends Stated<Summary
   tested(summary: Summary): { readonly isAccepted: boolean; readonly words: string } | null
 }
 
-export interface Found {
+export interface Measurement {
   readonly value: number
   readonly interval: Interval | null
   /** The computation, as text. */
@@ -79,21 +79,21 @@ export interface Found {
 
 type Side = 'below' | 'within' | 'above'
 
-export const bandOf = ({ given: [low, high], margin }: Given): Interval => [
+export const bandOf = ({ given: [low, high], margin }: Expected): Interval => [
   low * (1 - margin),
   high * (1 + margin),
 ]
 
 /** Where the whole interval lies; null if an end of the band is inside it. */
-export function sideOf(claim: Given, { value, interval }: Found): Side | null {
+export function sideOf(claim: Expected, { value, interval }: Measurement): Side | null {
   const [low, high] = bandOf(claim)
   const [least, most] = interval ?? [value, value]
   return most < low ? 'below' : least > high ? 'above' : least >= low && most <= high ? 'within' : null
 }
 
-type Given = Pick<FigureClaim, 'given' | 'margin'>
-const about = (low: number, high = low): Given => ({ given: [low, high], margin: ratioWithin })
-const within = (low: number, high: number): Given => ({ given: [low, high], margin: 0 })
+type Expected = Pick<FigureClaim, 'given' | 'margin'>
+const about = (low: number, high = low): Expected => ({ given: [low, high], margin: ratioWithin })
+const within = (low: number, high: number): Expected => ({ given: [low, high], margin: 0 })
 const unexplained = () => null
 /** The interval of a run with one session. */
 const unknown: Interval = [0, Infinity]
@@ -104,30 +104,30 @@ type Amount = number | null | undefined
 const inPlaceOf = (here: unknown, paper: number, what: string) =>
   here === paper ? null : `${count(Number(here))} ${what} in place of ${count(paper)}`
 
-function quotient(first: Amount, second: Amount, unit = ''): Found | null {
+function quotient(first: Amount, second: Amount, unit = ''): Measurement | null {
   if (first == null || second == null) return null
   return { value: first / second, interval: null, words: `${figure(first)} / ${figure(second)}${unit}` }
 }
 
 /** Median and range of one value a session. */
-function middle(values: readonly number[]): Found | null {
+function middle(values: readonly number[]): Measurement | null {
   const { median, min, max } = middleOf(values)
   if (median === null || min === null || max === null) return null
   return { value: median, interval: values.length > 1 ? [min, max] : unknown }
 }
 
 /** A share in percent, with the interval for independent draws. */
-function percentage(part: number, all: number): Found {
+function percentage(part: number, all: number): Measurement {
   const [low, high] = shareInterval(part, all)
   const words = `${count(part)} of ${count(all)}`
   return { value: (100 * part) / all, interval: [100 * low, 100 * high], words }
 }
 
 /** Ratio of two modes' means, session by session. */
-function ratioOfMeans({ figures }: KeystrokesSummary, mode: string, other: string): Found | null {
+function ratioOfMeans({ figures }: KeystrokesSummary, mode: string, other: string): Measurement | null {
   const [own, base] = [mode, other].map((name) => figures.find((each) => each.mode === name))
   const ratios = (own?.sessions ?? []).map(
-    (ms, place) => (ms ?? Number.NaN) / (base?.sessions[place] ?? Number.NaN),
+    (ms, index) => (ms ?? Number.NaN) / (base?.sessions[index] ?? Number.NaN),
   )
   const { ratio, ratioCi95 } = sessionRatio(ratios.filter(Number.isFinite))
   const found = quotient(own?.mean, base?.mean, ' ms')
@@ -200,12 +200,12 @@ function wind(site: string, method: Method): FigureClaim<WindSummary> {
         predicted.find((each) => each.method === name)?.model?.meanMs ?? Number.NaN
       const expected = slower.map((name) => modelMs(name) / modelMs('websocket'))
       // The simulated network alone makes the difference.
-      const isExpected = expected.every((ratio, place) => {
-        const found = cellOf(summary, site, slower[place] ?? method)?.ratioToWebsocket ?? Number.NaN
+      const isExpected = expected.every((ratio, index) => {
+        const found = cellOf(summary, site, slower[index] ?? method)?.ratioToWebsocket ?? Number.NaN
         return Math.abs(found / ratio - 1) < 0.1
       })
       if (!isExpected || summary.sites.find(({ name }) => name === site)?.profile?.loss) return null
-      const words = slower.map((name, place) => `${figure(expected[place])} for ${methodWords[name]}`)
+      const words = slower.map((name, index) => `${figure(expected[index])} for ${methodWords[name]}`)
       return `The simulated network has WebSocket’s mean and standard deviation in common with the paper’s, and loses no packets. A calculation for that network alone gives ${listed(words)}.`
     },
   }
@@ -337,8 +337,8 @@ const hypotheses: readonly Hypothesis[] = [
       const larger = timesOf(summary, 'bytesPerMessage')
       // Both together must explain the rates.
       const isWhole = timesOf(summary, 'kbps').every(
-        (rate, place) =>
-          Math.abs((rate * (longer[place] ?? Number.NaN)) / (larger[place] ?? Number.NaN) - 1) < ratioWithin,
+        (rate, index) =>
+          Math.abs((rate * (longer[index] ?? Number.NaN)) / (larger[index] ?? Number.NaN) - 1) < ratioWithin,
       )
       if (!isWhole || !(Math.min(...longer) > 1)) return null
       return `Bandwidth is bytes over time. With the queue a message had ${range(larger)} times the bytes here, but a burst took ${range(longer)} times as long.`
@@ -349,9 +349,9 @@ const hypotheses: readonly Hypothesis[] = [
 /** The server's processor time for a burst with the queue, in times of a whole burst without. */
 function processorTimes(summary: StudySummary): readonly number[] {
   const bursts = pairsOf(summary, 'lastMs')
-  return pairsOf(summary, 'serverCpuMicros').map(({ sqs }, place) => {
+  return pairsOf(summary, 'serverCpuMicros').map(({ sqs }, index) => {
     const burstMs = (Number(sqs.at.users) * (sqs.mean ?? Number.NaN)) / 1000
-    return burstMs / (bursts[place]?.none.mean ?? Number.NaN)
+    return burstMs / (bursts[index]?.none.mean ?? Number.NaN)
   })
 }
 
@@ -390,7 +390,7 @@ const figuresOf = ({ figures }: CapacitySummary, mode: string, measure: string) 
   figures.find((row) => row.at.ramp === mode && row.measure === measure)
 
 /** Both ends of the ranges may have been in one session. */
-function over(first: Found | null, second: Found | null, unit = ''): Found | null {
+function over(first: Measurement | null, second: Measurement | null, unit = ''): Measurement | null {
   const found = quotient(first?.value, second?.value, unit)
   const [least, most] = first?.interval ?? unknown
   const [base, maxBase] = second?.interval ?? unknown
@@ -398,7 +398,7 @@ function over(first: Found | null, second: Found | null, unit = ''): Found | nul
 }
 
 /** The second ramp's processor time over the first's. */
-function moreCpu(summary: CapacitySummary, experiment: ExperimentName): Found | null {
+function moreCpu(summary: CapacitySummary, experiment: ExperimentName): Measurement | null {
   const [first = null, second = null] = rampsOf(summary, experiment).map(({ mode, sessions }) => {
     const { p50, min, max } = figuresOf(summary, mode, 'serverCpuMs') ?? {}
     const hasRange = sessions > 1 && min != null && max != null
@@ -419,7 +419,7 @@ const ofCluster: FigureClaim<CapacitySummary> = {
     }
     const engine = each('engine.io')
     const ratios = each('socketcluster').map(
-      (ms, place) => (ms ?? Number.NaN) / (engine[place] ?? Number.NaN),
+      (ms, index) => (ms ?? Number.NaN) / (engine[index] ?? Number.NaN),
     )
     return middle(ratios.filter(Number.isFinite))
   },
@@ -474,7 +474,7 @@ const bySecondConnection =
 /** Files that a process may open, and addresses that are left to connect from. */
 const areOfClients = (reasons: string) => /EMFILE|EADDRNOTAVAIL|ENOBUFS/.test(reasons)
 
-/** Found by continuing until something fails. */
+/** Measurement by continuing until something fails. */
 const greatest: FigureClaim<CapacitySummary> = {
   what: 'Connections that one server carried',
   place: 'figure 3.14, p. 41',

@@ -164,7 +164,7 @@ const numberOf = ({ results }: Reproduced, wanted: Verdict) =>
 /** For a terminal. */
 function textOf(reproduced: Reproduced): string {
   const counts = verdicts.map((verdict) => `${verdict} ${numberOf(reproduced, verdict)}`).join(', ')
-  const reasons = reasonsOf(reproduced.results).map((reason, place) => paragraph(`${place + 1}. ${reason}`))
+  const reasons = reasonsOf(reproduced.results).map((reason, index) => paragraph(`${index + 1}. ${reason}`))
   return [tableText(tableOf(reproduced)), ...reasons, `  ${reproduced.paper.year}: ${counts}.`].join('\n\n')
 }
 
@@ -172,7 +172,7 @@ const prose = (words: string, indent = '') => wrapped(words, 100 - indent.length
 
 function sectionOf(reproduced: Reproduced, folderOfPage: string): string {
   const { paper, results, runs } = reproduced
-  const reasons = reasonsOf(results).map((reason, place) => `${place + 1}. ${prose(reason, '   ')}`)
+  const reasons = reasonsOf(results).map((reason, index) => `${index + 1}. ${prose(reason, '   ')}`)
   const measured = runs.map(({ folder, summary: { command, environment, startedAt, stopped } }) => {
     const cut = stopped
       ? `, stopped after ${stopped.sessions} of ${stopped.planned} sessions${stopped.failure ? `: ${stopped.failure}` : ''}`

@@ -1,6 +1,6 @@
 // A ramp as a row with its measures; what is compared with what, and what only this scenario finds.
 
-import type { Design, Found, Row, StudyComparison } from '../lab/study.ts'
+import type { Analysis, Design, Row, StudyComparison } from '../lab/study.ts'
 import type { StudySummary } from '../lab/study-experiment.ts'
 import { rampMs } from '../load/ramp.ts'
 import { count, figure, interval, listed } from '../report/section.ts'
@@ -236,11 +236,11 @@ export const failuresOf = ({ ramps }: OwnFigures) =>
   bySubject(ramps, 'most').flatMap(([first]) => (first && lostIn(first) > 0 ? [first.mode] : []))
 
 /** Ratios to the first ramp of the experiment, or to each peer's. */
-export const ratiosIn = ({ comparisons }: Found, experiment: string, measure: string) =>
+export const ratiosIn = ({ comparisons }: Analysis, experiment: string, measure: string) =>
   comparisons.filter((one) => one.measure === measure && one.mode.startsWith(`${experiment}: `))
 
 /** The greatest number, and what ended it; the peers; the workers. */
-export function findingOf(found: Found & OwnFigures): readonly string[] {
+export function findingOf(found: Analysis & OwnFigures): readonly string[] {
   const { ramps } = found
   const most = bySubject(ramps, 'most').flatMap((own) => {
     const last = own.at(-1)
@@ -299,8 +299,8 @@ function totalWords(ramps: readonly RampSummary[]): string {
 export const thesisSpeedUp = (processors: number) => processors / 2
 
 /** The median of the sessions. */
-export const medianOf = ({ figures }: Found, mode: string, measure: string) =>
+export const medianOf = ({ figures }: Analysis, mode: string, measure: string) =>
   figures.find((row) => row.at.ramp === mode && row.measure === measure)?.p50 ?? null
 
-export const timesCpu = (found: Found, more: RampSummary, less: RampSummary) =>
+export const timesCpu = (found: Analysis, more: RampSummary, less: RampSummary) =>
   `${figure((medianOf(found, more.mode, 'serverCpuMs') ?? Number.NaN) / (medianOf(found, less.mode, 'serverCpuMs') ?? Number.NaN))} times the server CPU`

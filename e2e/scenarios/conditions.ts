@@ -13,7 +13,7 @@ import { pin } from '../lab/process-recorder.ts'
 import { serverConditions } from '../lab/programs.ts'
 import { atOthers, formatOutcome } from '../lab/samples.ts'
 import { turnOf } from '../lab/standings.ts'
-import type { Design, Found, Level } from '../lab/study.ts'
+import type { Analysis, Design, Level } from '../lab/study.ts'
 import { defineStudy, type StudyRun } from '../lab/study-experiment.ts'
 import { modeFactor, transmission, transmissionRow } from '../lab/study-parts.ts'
 import { recordingAddress, Testbed, timeTurn } from '../lab/testbed.ts'
@@ -112,7 +112,7 @@ const design: Design = {
 }
 
 /** Which conditions give a ratio of the paper. */
-function paperWords({ comparisons }: Found): readonly string[] {
+function paperWords({ comparisons }: Analysis): readonly string[] {
   const published: Readonly<Record<string, number>> = publishedMeansMs
   const pairs = Map.groupBy(comparisons, ({ at, baseline }) => `${at.mode} ${baseline}`)
   return [...pairs.values()].flatMap((own) => {

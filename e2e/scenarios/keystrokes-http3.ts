@@ -2,7 +2,7 @@
 
 import { windowModeNamed } from '../../client/wire.ts'
 import { isPeer, labelOf, spokenName, usualBaseline, variantOf, withoutVariant } from '../lab/mode-names.ts'
-import type { FigureRow, Found, StudyComparison } from '../lab/study.ts'
+import type { Analysis, FigureRow, StudyComparison } from '../lab/study.ts'
 import { formatRatio, listed, nothing, type Section, table } from '../report/section.ts'
 import { ratioEnds } from '../report/study-finding.ts'
 import { ratiosFigure } from '../report/study-report.ts'
@@ -21,7 +21,7 @@ export function http3Pairs(modes: readonly string[]): readonly (readonly [string
   })
 }
 
-type Compared = Pick<Found, 'comparisons' | 'levels'>
+type Compared = Pick<Analysis, 'comparisons' | 'levels'>
 
 /** In order of the pairs. */
 function comparedIn({ comparisons, levels }: Compared): readonly StudyComparison[] {
@@ -70,7 +70,7 @@ function placeWords({ mode, ratio, ratioCi95 }: StudyComparison): string {
 
 /** Empty unless modes over HTTP/3 are compared. `lateness`: over each network, if there are several. */
 export function http3Sections(
-  found: Compared & Pick<Found, 'figures'>,
+  found: Compared & Pick<Analysis, 'figures'>,
   lateness: ReturnType<typeof latenessOf>,
 ): readonly Section[] {
   const compared = comparedIn(found)

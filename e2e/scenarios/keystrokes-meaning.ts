@@ -1,7 +1,7 @@
 // What a keystroke run's finding means to people, to programs and to the server, and how peers did.
 
 import { isPeer, opponentLabel, spokenName, variantOf, withoutVariant } from '../lab/mode-names.ts'
-import type { Found } from '../lab/study.ts'
+import type { Analysis } from '../lab/study.ts'
 import { count, figure, listed } from '../report/section.ts'
 import { ratioEnds, ratioFigure } from '../report/study-finding.ts'
 import { type latenessOf, networksIn, networksVerdict } from './keystrokes-networks.ts'
@@ -13,7 +13,7 @@ interface Timed {
 }
 
 /** `lateness`: of each mode over each network, if there are several. */
-export function meaningOf(found: Found, lateness: ReturnType<typeof latenessOf>): readonly string[] {
+export function meaningOf(found: Analysis, lateness: ReturnType<typeof latenessOf>): readonly string[] {
   const timed = found.figures
     .flatMap(({ mode, mean }): readonly Timed[] =>
       mean === null || isPeer(mode) ? [] : [{ mode, meanMs: mean }],
@@ -62,7 +62,7 @@ function latenessWords(timed: readonly Timed[], networks: readonly string[]): re
   ]
 }
 
-function meaningWords({ costs }: Found, best: Timed, others: readonly Timed[]): readonly string[] {
+function meaningWords({ costs }: Analysis, best: Timed, others: readonly Timed[]): readonly string[] {
   const slowest = others.at(-1) ?? best
   const fast = spokenName(best.mode)
   const slow = spokenName(slowest.mode)
@@ -80,7 +80,7 @@ function meaningWords({ costs }: Found, best: Timed, others: readonly Timed[]): 
 }
 
 /** One sentence for all peers; each is in it. */
-function peersWords({ figures, comparisons }: Found): readonly string[] {
+function peersWords({ figures, comparisons }: Analysis): readonly string[] {
   const against = comparisons.filter(({ baseline }) => isPeer(baseline))
   const compared = [...Map.groupBy(against, ({ mode }) => mode)].map(([mode, own]) => {
     const times = own.map((one) => {

@@ -13,7 +13,7 @@ import {
 import type { EndedPeer } from '../lab/run-peers.ts'
 import { hasArrived, type Sample } from '../lab/samples.ts'
 import { significant } from '../lab/statistics.ts'
-import type { contrast, Found, StudyComparison } from '../lab/study.ts'
+import type { Analysis, contrast, StudyComparison } from '../lab/study.ts'
 import { faultOf, isBare, type PeerFacts } from '../peers/peers.ts'
 import { count, interval, nothing, type Section, table, text } from '../report/section.ts'
 import { ratiosFigure } from '../report/study-report.ts'
@@ -80,7 +80,7 @@ const ratioWords =
   'Each session gives one ratio of medians; the ratio and its interval are those of the mean of their logarithms.'
 
 /** Of each mode and its bare peer: at the windows that do not type, then at the one that does. */
-export function bareRatiosOf(comparisons: Found['comparisons'], amongEchoes: Contrasting) {
+export function bareRatiosOf(comparisons: Analysis['comparisons'], amongEchoes: Contrasting) {
   return comparisons
     .filter(({ baseline }) => isBarePeer(baseline))
     .flatMap((one) => {

@@ -15,7 +15,7 @@ import type { EndedPeer } from '../lab/run-peers.ts'
 import { atOthers, echoesIn, hasArrived, medianMs, type Sample, transmissionMs } from '../lab/samples.ts'
 import { bytesOf, pathOf, stagesOf, stagesSection } from '../lab/stages.ts'
 import { rounded } from '../lab/statistics.ts'
-import { contrast, type Design, type Found } from '../lab/study.ts'
+import { type Analysis, contrast, type Design } from '../lab/study.ts'
 import type { StudyRun, StudySummary } from '../lab/study-experiment.ts'
 import { modeFactor, transmission } from '../lab/study-parts.ts'
 import type { RunClock } from '../lab/testbed.ts'
@@ -144,7 +144,7 @@ function generalPairs(modes: readonly string[], baseline: string): readonly (rea
   ]
 }
 
-export function detailsOf(run: Run, found: Found) {
+export function detailsOf(run: Run, found: Analysis) {
   const { samples, levels, windows = [], boundMs } = run
   const others = atOthers(samples)
   const echoes = others === samples ? [] : echoesIn(samples)

@@ -35,7 +35,7 @@ import { RunPeers } from '../lab/run-peers.ts'
 import { atOthers, formatOutcome, type Sample, summariseSamples, transmissionMs } from '../lab/samples.ts'
 import { joinServer } from '../lab/server-process.ts'
 import { turnOf } from '../lab/standings.ts'
-import { analyseStudy, type Cost, type Found, isDecided, sessionsNeeded } from '../lab/study.ts'
+import { type Analysis, analyseStudy, type Cost, isDecided, sessionsNeeded } from '../lab/study.ts'
 import { defineStudy } from '../lab/study-experiment.ts'
 import {
   describeNetworks,
@@ -250,7 +250,7 @@ export const keystrokes = defineStudy({
     },
   },
 
-  own: (run: Run, found: Found) => ({ details: detailsOf(run, found) }),
+  own: (run: Run, found: Analysis) => ({ details: detailsOf(run, found) }),
 
   finding: (run, found, usual) => {
     const { overNetworks } = found.details

@@ -1,7 +1,7 @@
 // The 2015 paper's tables and its test, beside what `pubsub` measures.
 
 import { welch } from '../lab/statistics.ts'
-import type { FigureRow, Found, Level } from '../lab/study.ts'
+import type { Analysis, FigureRow, Level } from '../lab/study.ts'
 import { count, figure, nothing, probability, type Section, spread, table, text } from '../report/section.ts'
 
 interface PaperRow {
@@ -37,7 +37,7 @@ interface Place {
   readonly mode: Level
 }
 
-export const figureAt = ({ figures }: Pick<Found, 'figures'>, name: PubsubMeasure, place: Place) =>
+export const figureAt = ({ figures }: Pick<Analysis, 'figures'>, name: PubsubMeasure, place: Place) =>
   figures.find(
     ({ measure, at }) =>
       measure === name && at.broker === place.broker && at.users === place.users && at.mode === place.mode,
@@ -55,7 +55,7 @@ export function paperP(own: FigureRow, base: FigureRow): number | null {
 
 /** `label`: a broker's or a mode's. */
 export function paperSections(
-  found: Pick<Found, 'figures' | 'levels'>,
+  found: Pick<Analysis, 'figures' | 'levels'>,
   label: { readonly broker: (broker: Level) => string; readonly mode: (mode: Level) => string },
 ): readonly Section[] {
   const { mode: modes = [], users = [], broker: brokers = [] } = found.levels

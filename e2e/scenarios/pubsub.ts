@@ -8,7 +8,7 @@ import { type Lab, turnsOf } from '../lab/experiment.ts'
 import { flag, names, numbers, whole, wordsOnce } from '../lab/flags.ts'
 import { labelOf, requireMode, requireModes, spokenName } from '../lab/mode-names.ts'
 import { summarise } from '../lab/statistics.ts'
-import type { Design, Factor, Found, Level, Row } from '../lab/study.ts'
+import type { Analysis, Design, Factor, Level, Row } from '../lab/study.ts'
 import { defineStudy, type StudyRun } from '../lab/study-experiment.ts'
 import { modeFactor } from '../lab/study-parts.ts'
 import {
@@ -111,7 +111,7 @@ const design: Design = {
 /** Above this share of a core, the clients, not the server alone, determine how long a burst takes. */
 const busyPercent = 90
 
-function busyWords({ figures }: Found): readonly string[] {
+function busyWords({ figures }: Analysis): readonly string[] {
   const loads = figures.filter(({ measure }) => measure === 'clientCpuPercent')
   const busy = loads.filter(({ mean }) => (mean ?? 0) > busyPercent)
   return busy.length === 0

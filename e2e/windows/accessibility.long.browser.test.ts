@@ -92,13 +92,13 @@ describe('axe-core finds nothing', () => {
     })
 
   test('in a comparison measured elsewhere', async () => {
-    const rows = modes.map((mode, place) => ({
+    const rows = modes.map((mode, index) => ({
       mode,
       serverHttp: mode.http,
       sent: 24,
       received: 23,
       failure: null,
-      medians: [2, 3 + place, 4 + place, place === 0 ? null : 5],
+      medians: [2, 3 + index, 4 + index, index === 0 ? null : 5],
     }))
     const fragment = fragmentOf({ at: 1_795_000_000_000, browser: 'Firefox 128', rows })
     await go(page, `/d/full?record&view=compare${fragment}`)

@@ -223,12 +223,12 @@ class Round {
   /** Someone edits that document outside its editable. */
   async #edit(editor: number): Promise<void> {
     const text = await within(editor, 'text')
-    const place = this.#below(text.length + 1)
-    const removed = this.#random() < 0.3 ? Math.min(this.#below(4), text.length - place) : 0
-    for (const character of text.slice(place, place + removed)) this.#deleted.add(character)
+    const index = this.#below(text.length + 1)
+    const removed = this.#random() < 0.3 ? Math.min(this.#below(4), text.length - index) : 0
+    for (const character of text.slice(index, index + removed)) this.#deleted.add(character)
     const inserted = this.#random() < 0.2 ? '\n' : this.#fresh(editor, 3)
-    this.#note(`edits ${editor} at ${place}: -${removed} +${inserted}`)
-    await within(editor, 'edit', place, inserted, removed)
+    this.#note(`edits ${editor} at ${index}: -${removed} +${inserted}`)
+    await within(editor, 'edit', index, inserted, removed)
   }
 
   #account(editor: number, action: string, before: string, after: string, typed: string): void {

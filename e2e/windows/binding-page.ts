@@ -102,8 +102,8 @@ class FrameDoor {
   }
 
   insertLong(length: number): void {
-    const lines = Array.from({ length: length / 1000 }, (_, place) => ({
-      runs: [{ text: 'x'.repeat(place === length / 1000 - 1 ? 1000 : 999), marks: {} }],
+    const lines = Array.from({ length: length / 1000 }, (_, index) => ({
+      runs: [{ text: 'x'.repeat(index === length / 1000 - 1 ? 1000 : 999), marks: {} }],
       block: 'p',
       align: null,
     }))
@@ -111,11 +111,11 @@ class FrameDoor {
   }
 
   /** Changes the document as another user would, in a message of its own. */
-  edit(place: number, inserted: string, removed = 0): void {
+  edit(index: number, inserted: string, removed = 0): void {
     const { doc, text } = this.#here()
     doc.transact(() => {
-      text.delete(place, removed)
-      text.insert(place, inserted, {})
+      text.delete(index, removed)
+      text.insert(index, inserted, {})
     })
   }
 
@@ -166,7 +166,7 @@ class FrameDoor {
     if (others && present.length > seen.lines.length && present.at(-1)?.pieces.length === 0) present.pop()
     const wanted = [...seen.lines.map(shown), `caret ${seen.caret?.line} ${seen.caret?.offset}`]
     const found = [...present.map(shown), `caret ${caret?.line} ${caret?.offset}`]
-    const from = wanted.findIndex((line, place) => line !== found[place])
+    const from = wanted.findIndex((line, index) => line !== found[index])
     if (from < 0 && wanted.length === found.length) return null
     return `${found.slice(from, from + 4).join('\n')}\ninstead of\n${wanted.slice(from, from + 4).join('\n')}\nof ${html}`
   }
@@ -175,8 +175,8 @@ class FrameDoor {
   seenInDocument(): SeenLine[] {
     const lines = linesOf(this.#here().text)
     const depths = depthsOf(lines)
-    return lines.map(({ block, align, runs }, place) => ({
-      block: depths[place] ? `${block.slice(0, 2)}${depths[place]}` : block,
+    return lines.map(({ block, align, runs }, index) => ({
+      block: depths[index] ? `${block.slice(0, 2)}${depths[index]}` : block,
       align: align ?? '',
       pieces: runs.map(({ text, marks }) => [text, lookOf(marks)] as const),
     }))
@@ -389,13 +389,13 @@ function withoutText({ lines, caret }: Seen, text: string): { lines: SeenLine[];
     .filter((unit) => text.includes(unit))
   if (found.length !== text.length) throw new Error(`The document has “${found.join('')}” of “${text}”.`)
   let offset = caret?.offset ?? 0
-  const others = lines.map((line, place) => {
+  const others = lines.map((line, index) => {
     let at = 0
     const pieces: [string, string][] = []
     for (const [piece, look] of line.pieces)
       for (const unit of piece.split('')) {
         const isTheirs = text.includes(unit)
-        if (isTheirs && place === caret?.line && at < caret.offset) offset -= 1
+        if (isTheirs && index === caret?.line && at < caret.offset) offset -= 1
         at += 1
         if (isTheirs) continue
         const last = pieces.at(-1)
@@ -455,9 +455,9 @@ class PageDoor {
     const write = () => {
       const { door } = this.#at(other)
       const there = door.text()
-      const place = Math.floor(share * there.length)
-      const isHalf = /[\uDC00-\uDFFF]/.test(there[place] ?? '')
-      door.edit(isHalf ? place - 1 : place, text)
+      const index = Math.floor(share * there.length)
+      const isHalf = /[\uDC00-\uDFFF]/.test(there[index] ?? '')
+      door.edit(isHalf ? index - 1 : index, text)
     }
     return this.in(index, 'changeUnasked', change, { text, isFirst, write })
   }
@@ -476,8 +476,8 @@ class PageDoor {
   /** Delivers the newest messages first, and some old ones again. */
   receiveInDisorder(index: number, count: number): void {
     const frame = this.#at(index)
-    for (let place = this.#log.length - 1; place >= Math.max(0, this.#log.length - count); place -= 1)
-      this.#take(frame, place)
+    for (let index = this.#log.length - 1; index >= Math.max(0, this.#log.length - count); index -= 1)
+      this.#take(frame, index)
   }
 
   /** Sizes of messages since the beginning, in bytes. */
@@ -551,8 +551,8 @@ class PageDoor {
     return frame
   }
 
-  #take(frame: Frame, place: number): void {
-    const message = this.#log[place]
+  #take(frame: Frame, index: number): void {
+    const message = this.#log[index]
     if (message && this.#frames[message.from] !== frame) frame.door.receive(message.update)
   }
 

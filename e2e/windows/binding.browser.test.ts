@@ -123,7 +123,7 @@ test('a caret and a backward selection stay at their text when others edit above
 })
 
 test('visible text stays in place when others edit above it', async () => {
-  await call('open', 2, ...Array.from({ length: 60 }, (_, place) => `line ${place}`))
+  await call('open', 2, ...Array.from({ length: 60 }, (_, index) => `line ${index}`))
   const top = await within(0, 'scrollTo', 'line 30')
   await within(1, 'edit', 0, 'new\nlines\n'.repeat(5))
   await call('settled')
@@ -135,7 +135,7 @@ test('visible text stays in place when others edit above it', async () => {
 })
 
 test('typing at the end scrolls to the caret', async () => {
-  await call('open', 2, ...Array.from({ length: 60 }, (_, place) => `line ${place}`))
+  await call('open', 2, ...Array.from({ length: 60 }, (_, index) => `line ${index}`))
   await within(0, 'select', (await within(0, 'text')).length - 1)
   await stage.key('Enter')
   await stage.type('last')

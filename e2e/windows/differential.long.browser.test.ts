@@ -227,11 +227,11 @@ class ModelStep {
 
   async act(): Promise<void> {
     const lines = this.#lines
-    const filled = lines.flatMap(({ units }, place) => (units.length > 1 ? [place] : []))
-    const place = filled[this.#below(filled.length)] ?? 0
-    const line = lines[place] ?? assert.fail()
+    const filled = lines.flatMap(({ units }, index) => (units.length > 1 ? [index] : []))
+    const index = filled[this.#below(filled.length)] ?? 0
+    const line = lines[index] ?? assert.fail()
     const { units } = line
-    const others = lines.flatMap((_, other) => (other === place ? [] : [other]))
+    const others = lines.flatMap((_, other) => (other === index ? [] : [other]))
     const target = others[this.#below(others.length)] ?? 0
     const there = lines[target] ?? assert.fail()
     const offset = this.#below(there.units.length + 1)
@@ -245,52 +245,52 @@ class ModelStep {
     const pastedIn = ({ block }: ModelLine) =>
       block === 'pre' && !isOwnCode ? part.map(([unit]) => [unit, ''] as const) : part
     const action = ['type', 'cut and paste', 'copy', 'drag', 'transpose', 'whole lines'][this.#below(6)]
-    this.#steps.push(`${action} ${place}:${from}-${to} to ${target}:${offset}`)
+    this.#steps.push(`${action} ${index}:${from}-${to} to ${target}:${offset}`)
     if (action === 'type') {
       const at = this.#below(2) === 0 ? from : to
       this.#steps.push(`at ${at}`)
-      await this.#select(place, at)
+      await this.#select(index, at)
       await stage.type('x')
-      await this.#writeBeside(place)
+      await this.#writeBeside(index)
       await stage.type('y')
       const look = typedLook(line, at)
       units.splice(at, 0, ['x', look], ['y', look])
     } else if (action === 'cut and paste') {
-      await this.#select(place, from, place, to)
+      await this.#select(index, from, index, to)
       await stage.key('Control+x')
-      await this.#writeBeside(place)
+      await this.#writeBeside(index)
       await stage.key('Control+v')
       units.splice(from, part.length, ...pastedIn(line))
     } else if (action === 'copy') {
-      await this.#select(place, from, place, to)
+      await this.#select(index, from, index, to)
       await stage.key('Control+c')
-      await this.#writeBeside(place, target)
+      await this.#writeBeside(index, target)
       await this.#select(target, offset)
       await stage.key('Control+v')
       there.units.splice(offset, 0, ...pastedIn(there))
     } else if (action === 'drag') {
-      await this.#select(place, from, place, to)
-      await this.#writeBeside(place, target)
+      await this.#select(index, from, index, to)
+      await this.#writeBeside(index, target)
       const starts = startsOf(lines)
       const hit = ((await within(0, 'drag', (starts[target] ?? 0) + offset)) as number | null) ?? -1
       const found = starts.findLastIndex((begin) => begin <= hit)
       const at = hit - (starts[found] ?? 0)
-      if (found >= 0 && (found !== place || at < from || at > to)) {
+      if (found >= 0 && (found !== index || at < from || at > to)) {
         lines[found]?.units.splice(at, 0, ...part)
-        units.splice(found === place && at < from ? from + part.length : from, to - from)
+        units.splice(found === index && at < from ? from + part.length : from, to - from)
       }
     } else if (action === 'transpose' && from > 0) {
-      await this.#select(place, from)
-      await this.#writeBeside(place)
+      await this.#select(index, from)
+      await this.#writeBeside(index)
       await within(0, 'transpose')
       const one = units[from - 1]
       const other = units[from]
       if (one && other) units.splice(from - 1, 2, other, one)
     } else if (action === 'whole lines') {
-      const last = Math.min(lines.length - 1, place + this.#below(4))
-      await this.#select(place, 0, last, lines[last]?.units.length ?? 0)
+      const last = Math.min(lines.length - 1, index + this.#below(4))
+      await this.#select(index, 0, last, lines[last]?.units.length ?? 0)
       await stage.key('Control+x')
-      await this.#writeBeside(...lines.keys().filter((other) => other >= place && other <= last))
+      await this.#writeBeside(...lines.keys().filter((other) => other >= index && other <= last))
       await stage.key('Control+v')
     }
   }

@@ -165,9 +165,9 @@ export function readSeen(root: HTMLElement, anchor: Node | null, offset: number,
 }
 
 function wholeCharacters(units: readonly (readonly [string, string])[]): (readonly [string, string])[] {
-  return units.filter(([unit, look], place) => {
-    const before = units[place - 1]
-    const after = units[place + 1]
+  return units.filter(([unit, look], index) => {
+    const before = units[index - 1]
+    const after = units[index + 1]
     if (/[\uD800-\uDBFF]/.test(unit)) return after?.[1] === look && /[\uDC00-\uDFFF]/.test(after[0])
     if (/[\uDC00-\uDFFF]/.test(unit)) return before?.[1] === look && /[\uD800-\uDBFF]/.test(before[0])
     return true

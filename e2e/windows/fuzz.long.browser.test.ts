@@ -87,7 +87,7 @@ class Game {
 
   /** Characters that were never typed before. */
   #fresh(player: Player, most: number, fate: Fate = 'there'): string {
-    const codes = Array.from({ length: 1 + this.#below(most) }, (_, place) => this.#next + place)
+    const codes = Array.from({ length: 1 + this.#below(most) }, (_, index) => this.#next + index)
     this.#next += codes.length
     const text = String.fromCharCode(...codes)
     for (const character of text) {
@@ -233,7 +233,7 @@ class Game {
     await reconnect(player.writer)
   }
 
-  /** Sets the selection, and reads what the window then shows. */
+  /** Sets the selection, and reads the window's view of it. */
   async #look(player: Player, aim: Aim): Promise<Seen> {
     const seen = await player.writer.run(look, aim, this.#random(), this.#random())
     player.left = seen.left

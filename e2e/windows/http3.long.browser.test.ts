@@ -17,7 +17,7 @@ import { browserName, untilOpen, untilShows, untilStored } from './stage.ts'
 
 const root = join(import.meta.dirname, '../..')
 const skip = lacksFront || (whyNoHttp3(browserName) ?? false)
-/** Windows come by it, and the relays listen there; server and front are on 127.0.0.1. */
+/** Windows arrive by it, and the relays listen there; server and front are on 127.0.0.1. */
 const host = '127.0.0.3'
 
 async function openFaultyNetwork(t: TestContext, mode: WindowMode) {

@@ -116,7 +116,7 @@ class Life {
     await this.#pick(steps)()
   }
 
-  /** Everybody comes back, online; then what was promised must be there. */
+  /** Every browser comes back online; then everything promised must be there. */
   async end(): Promise<void> {
     await this.#connect(true)
     for (const person of this.#people) {

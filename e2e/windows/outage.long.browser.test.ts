@@ -36,7 +36,7 @@ function watch(): void {
   requestAnimationFrame(look)
 }
 
-function whatWasSeen(): { places: string[]; words: string[]; pauses: number } {
+function observations(): { places: string[]; words: string[]; pauses: number } {
   const { seen } = globalThis as unknown as {
     seen: Record<'places' | 'words', Set<string>> & { pauses: Set<number> }
   }
@@ -61,12 +61,12 @@ test('during an outage and its retries the document does not move, and the heade
   }
   proxy.refuse(true)
   proxy.cut()
-  const isLongOut = async (window: BrowserWindow) => (await window.run(whatWasSeen)).pauses >= 4
+  const isLongOut = async (window: BrowserWindow) => (await window.run(observations)).pauses >= 4
   for (const window of windows) await until(() => isLongOut(window), 'it did not retry', 30_000)
   proxy.refuse(false)
   for (const window of windows) {
     await until(async () => (await window.run(linkState)).state === 'open', 'it did not reconnect', 30_000)
-    const { places, words } = await window.run(whatWasSeen)
+    const { places, words } = await window.run(observations)
     assert.equal(places.length, 1, places.join(' and '))
     assert.ok(words.length > 0)
     for (const said of words) assert.doesNotMatch(said, /in fact|instead|windows? open/)

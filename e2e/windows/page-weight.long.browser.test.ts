@@ -1,4 +1,4 @@
-// Transfer size of each view, cold, in a real browser; no view loads what it does not show.
+// Transfer size of each view, cold, in a real browser; each view loads only its own parts.
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -176,7 +176,7 @@ test('no policy violations and no other errors occurred', async () => {
 })
 
 test("if a part's files do not load, the window says so and stays unchanged", async () => {
-  // Without what the page prepares for outages.
+  // Excludes the files that the page prepares for outages.
   const window = await openCold('view=editor&record')
   await stage.server.close()
   await window.click('.views .view-link:nth-child(4)')

@@ -125,7 +125,7 @@ test('typing sends nothing for presence', async (t) => {
   const hasAll = async () => textIn(observer.waiting()) === `${letters}\n`
   await until(hasAll, 'the observer does not have every letter')
   const types = observer.waiting().map(({ type }) => type)
-  // The click's report may come after the first letter.
+  // The click's report may arrive after the first letter.
   const reports = types.slice(types.indexOf('message')).filter((type) => type === 'awareness')
   assert.ok(reports.length <= 1, `${reports.length} reports for ${letters.length} letters`)
 })
@@ -138,7 +138,7 @@ function textIn(frames: readonly DownFrame[]): string {
   return doc.getText('text').toString()
 }
 
-// A frame costs a layout and a paint, and until a key's frame Chromium holds back what the network brings.
+// A frame costs a layout and a paint, and until a key's frame Chromium holds back network data.
 test('for a letter the typist’s page asks for no animation frame, and each other page for one', async (t) => {
   const { typist, reader, name } = await openPair()
   t.after(stage.closeWindows)

@@ -47,7 +47,7 @@ function objectsIn(pdf: Uint8Array): string {
   return [text, ...objects].join('\n')
 }
 
-/** As the browser prints it, with what it shows then. */
+/** As the browser prints it, with its content at that time. */
 async function print() {
   await emulatePaper(true)
   // Leaves out what is not displayed.

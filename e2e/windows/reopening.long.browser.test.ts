@@ -202,7 +202,7 @@ test('an ended session is reported by the server, and shows nothing without it e
   await openReady(window, 'diary', link.port)
   await typeAtEnd(window, 'private')
   await untilStored(window, 'private')
-  // As if the time of the cookies had passed: the page cannot remove the session's own.
+  // As if the cookies had expired: the page cannot remove the session's own.
   await window.run(() => {
     // biome-ignore lint/suspicious/noDocumentCookie: the Cookie Store API is not in every browser yet.
     document.cookie = '__Host-crosswind-invitation=; path=/; Max-Age=0; Secure'

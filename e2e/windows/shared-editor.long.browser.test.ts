@@ -63,24 +63,24 @@ for (const mode of browserModes)
       await writer.run(selectAll)
       await writer.run(paste, begins.map((text) => `<p>${text}</p>`).join(''), begins.join('\n\n'))
       await untilParagraphs(all, begins)
-      for (const [place, window] of five.entries()) await window.run(placeCaret, place, 2)
+      for (const [index, window] of five.entries()) await window.run(placeCaret, index, 2)
     }
 
     test('five people type 40 letters each in their own paragraphs', async () => {
       await prepare()
-      await typeAtOnce(five.map((window, place) => [window, fortyLetters[place] ?? '']))
+      await typeAtOnce(five.map((window, index) => [window, fortyLetters[index] ?? '']))
       await untilParagraphs(
         all,
-        begins.map((text, place) => `${text}${fortyLetters[place]}`),
+        begins.map((text, index) => `${text}${fortyLetters[index]}`),
       )
     })
 
     test('all type in one place: each text stays together', async () => {
       await prepare()
       for (const window of five) await window.run(placeCaret, 2, 1)
-      await typeAtOnce(five.map((window, place) => [window, String(place).repeat(10)]))
+      await typeAtOnce(five.map((window, index) => [window, String(index).repeat(10)]))
       const html = await untilEqual(all)
-      for (const place of five.keys()) assert.ok(html.includes(String(place).repeat(10)), html)
+      for (const index of five.keys()) assert.ok(html.includes(String(index).repeat(10)), html)
       assert.equal(html.replaceAll(/\d/g, ''), begins.map((text) => `<p>${text}</p>`).join(''))
     })
 

@@ -26,9 +26,9 @@ function leavesOf(host: Element): Node[] {
 export function positionOf({ root, text }: Shown, index: number): [Node, number] {
   let offset = index
   const hosts = root.querySelectorAll(hostNames)
-  for (const [place, line] of linesOf(text).entries()) {
+  for (const [index, line] of linesOf(text).entries()) {
     const length = line.runs.reduce((sum, { text }) => sum + text.length, 0)
-    const host = hosts[place]
+    const host = hosts[index]
     if (offset <= length && host) {
       for (const leaf of leavesOf(host)) {
         const size = leaf instanceof Text ? leaf.data.length : 1

@@ -74,8 +74,8 @@ test('the line is unplugged and plugged in again: all windows say so, and contin
     20_000,
   )
   const sensor = line.play(rateHz, rateHz)
-  for (const [place, window] of windows.entries()) {
-    const isOn = async () => (await countIn(window)) === (before[place] ?? 0) + rateHz
+  for (const [index, window] of windows.entries()) {
+    const isOn = async () => (await countIn(window)) === (before[index] ?? 0) + rateHz
     await until(isOn, 'the readings did not continue')
     await until(async () => (await troubleOf(window)) === '', 'a window still shows the outage')
   }

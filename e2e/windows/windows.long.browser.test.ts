@@ -28,7 +28,7 @@ const beside = /^\/api\/(awareness|clock|heartbeat|windows|wind\/history)$/
 
 let stage: Stage
 before(async () => {
-  // Each window has its own connection, so that its mode is what its name says.
+  // Each window has its own connection, so that its name gives its mode.
   stage = await openStage({ share: 'none' })
 })
 after(() => stage.close())

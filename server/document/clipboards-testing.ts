@@ -1,15 +1,18 @@
-// Pages with the structure that programs and sites produce, and what a document keeps of a copy.
+// Pages with the structure that programs and sites produce, and the part that a document keeps.
 
 import { smallImage } from './testing.ts'
 
 export interface CopiedPage {
-  /** The program, and what is special in it. */
+  /** The program, and its peculiarity. */
   readonly name: string
   /** The content of `body`. */
   readonly page: string
   /** As the document's own HTML. */
   readonly kept: string
-  /** The same of a browser's copy, which leaves out what is not drawn, and has whole addresses: `PAGE` is its own. */
+  /**
+   * The same for a browser's copy, which omits everything not drawn, and has whole addresses: `PAGE` is
+   * its own.
+   */
   readonly keptCopied?: string
   readonly unkept?: readonly string[]
   /** The same of a browser's copy. */

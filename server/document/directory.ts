@@ -63,8 +63,8 @@ export class Directory {
     // Follows first, so that nothing is missed in between; repeats change nothing.
     this.#unfollow ??= this.#log.follow((message) => this.#handleMessage(message))
     const channels = Array.from(this.#log.heads().keys()).filter(mayBeDocument)
-    for (let place = 0; place < channels.length; place += channelsPerRead) {
-      const some = new Set(channels.slice(place, place + channelsPerRead))
+    for (let index = 0; index < channels.length; index += channelsPerRead) {
+      const some = new Set(channels.slice(index, index + channelsPerRead))
       // The channel may have been erased since.
       for (const message of (await this.#log.snapshot(some)).messages)
         if (this.#log.heads().has(message.channel)) this.#handleMessage(message)

@@ -122,7 +122,7 @@ export class DocumentGate {
 
   /** Takes a stored message. */
   follow(message: Message<'update'>): void {
-    const isOwn = this.#record?.isUnderWay(message.id)
+    const isOwn = this.#record?.isPending(message.id)
     // A large one is read again later, in the thread.
     if (message.body.update.length > maxReadHere && !isOwn) this.#record = null
     else this.#record?.follow(message)
@@ -283,10 +283,10 @@ export class DocumentGate {
 
   /** Whether the document must be read with the update first. */
   #mustBeTried(record: DocumentRecord, steps: number): boolean {
-    const mostMs = this.#rules.documentSeconds * msOfThird
+    const maxMs = this.#rules.documentSeconds * msOfThird
     const ms = msOf(record.cost.unreadSteps + steps)
-    if (ms > mostMs) return true
-    if (ms > mostMs / 2) void this.#readAhead(record)
+    if (ms > maxMs) return true
+    if (ms > maxMs / 2) void this.#readAhead(record)
     return false
   }
 
@@ -429,7 +429,7 @@ export async function joinUpdates(
     if (isTooCostly(error)) return documents.run('merge', updates)
     throw error
   })
-  for (const place of joined.unread)
-    onFailure(new Error(`Message ${messages[place]?.seq} of the log is not a valid update and was left out.`))
+  for (const index of joined.unread)
+    onFailure(new Error(`Message ${messages[index]?.seq} of the log is not a valid update and was left out.`))
   return joined
 }

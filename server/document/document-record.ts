@@ -61,7 +61,7 @@ export class DocumentRecord {
   readonly #own: Map<number, number[]>
   readonly #schema: Schema
   /** Admitted but not stored yet. */
-  readonly #underWay = new Set<string>()
+  readonly #pending = new Set<string>()
   /** Admitted but refused by the log, in order, until they are undone. */
   #failed: Admission[] = []
   #undoing: Promise<boolean> | null = null
@@ -114,11 +114,11 @@ export class DocumentRecord {
 
   /** Whether something is admitted and not stored. */
   get isBusy(): boolean {
-    return this.#underWay.size > 0
+    return this.#pending.size > 0
   }
 
-  isUnderWay(id: string): boolean {
-    return this.#underWay.has(id)
+  isPending(id: string): boolean {
+    return this.#pending.has(id)
   }
 
   isFull(maxBytes: number): boolean {
@@ -206,7 +206,7 @@ export class DocumentRecord {
       }),
     )
     this.#add(addition, owner)
-    this.#underWay.add(addition.id)
+    this.#pending.add(addition.id)
     this.cost.add(addition.id, steps, addition.items)
     return { number: this.#additions, addition, former }
   }
@@ -240,8 +240,8 @@ export class DocumentRecord {
   }
 
   settle(id: string): void {
-    this.#underWay.delete(id)
-    if (this.#underWay.size === 0) this.#overtaken.clear()
+    this.#pending.delete(id)
+    if (this.#pending.size === 0) this.#overtaken.clear()
     this.cost.settle(id)
   }
 
@@ -305,7 +305,7 @@ export class DocumentRecord {
 
   follow(message: Message<'update'>): void {
     this.#newestSeq = message.seq
-    if (!this.#underWay.has(message.id)) this.take(message)
+    if (!this.#pending.has(message.id)) this.take(message)
   }
 
   /**
@@ -320,8 +320,8 @@ export class DocumentRecord {
     for (const [client, clocks] of usedEnds) for (const clock of clocks) use(this.#ends, { client, clock })
     for (const [client, clocks] of ends) for (const clock of clocks) free(this.#ends, { client, clock })
     for (const [client, runs] of depths)
-      for (const [place, clock] of runs.clocks.entries())
-        setDepth(this.#depths, client, clock, runs.depths[place] ?? 0)
+      for (const [index, clock] of runs.clocks.entries())
+        setDepth(this.#depths, client, clock, runs.depths[index] ?? 0)
     for (const [client, next] of clients) {
       this.#next.set(client, next)
       if (owner !== null) this.#owner(client, owner, clients.size === 1)

@@ -60,7 +60,7 @@ for (const [name, update] of bombs)
 function honest(): Y.Doc {
   const docs = [createDocument(), createDocument(), createDocument()]
   for (const round of countTo(15))
-    for (const [place, doc] of docs.entries()) {
+    for (const [index, doc] of docs.entries()) {
       doc.transact(() => {
         const text = doc.getText('t')
         const cards = doc.getMap<Y.Map<unknown>>('cards')
@@ -68,8 +68,8 @@ function honest(): Y.Doc {
           text.insert((n * 7919) % (text.length + 1), 'word', n % 3 === 0 ? { bold: true } : {})
           if (n % 4 === 0) text.delete((n * 104_729) % (text.length - 2), 2)
           if (n % 10 > 0) continue
-          cards.set(`${place} ${n}`, new Y.Map([['round', round]]))
-          cards.get(`${(place + 1) % 3} ${n}`)?.set('by', place)
+          cards.set(`${index} ${n}`, new Y.Map([['round', round]]))
+          cards.get(`${(index + 1) % 3} ${n}`)?.set('by', index)
         }
       })
       for (const other of docs) Y.applyUpdate(other, Y.encodeStateAsUpdate(doc, Y.encodeStateVector(other)))

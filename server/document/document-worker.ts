@@ -56,10 +56,10 @@ interface Job extends PromiseWithResolvers<unknown> {
 }
 
 /** Maximum number of queued tasks; each may be as large as a document. */
-const maxWaiting = 100
+const maxQueued = 100
 
 /** Maximum number of queued tasks of one client. */
-const maxOfClient = 20
+const maxPerClient = 20
 
 /** Clients whose last turn is known; another has had none. */
 const maxTurns = 1000
@@ -155,8 +155,8 @@ export class DocumentWorker {
 
   #run<Name extends TaskName>(client: Client, name: Name, input: Input<Name>): Promise<Output<Name>> {
     const isOfClient = (job: Job) => client !== server && job.client.some((part) => client.includes(part))
-    const isFull = this.#waiting.length >= maxWaiting
-    if (isFull || this.#waiting.filter(isOfClient).length >= maxOfClient) return Promise.reject(tooMany())
+    const isFull = this.#waiting.length >= maxQueued
+    if (isFull || this.#waiting.filter(isOfClient).length >= maxPerClient) return Promise.reject(tooMany())
     const job: Job = { client, order: { name, input }, startedAt: null, ...Promise.withResolvers<unknown>() }
     this.#waiting.push(job)
     this.#next()
@@ -250,17 +250,17 @@ export class DocumentWorker {
   async #watch(thread: Worker, job: Job): Promise<void> {
     const { limits, timers } = this.#parts
     const seconds = secondsFor(job, limits)
-    const mostMs = seconds * 1000
+    const maxMs = seconds * 1000
     thread.ref()
     try {
       const before = await thread.cpuUsage()
-      for (let leftMs = mostMs; leftMs > 0; ) {
+      for (let leftMs = maxMs; leftMs > 0; ) {
         if (this.#current !== job) return
         await new Promise<void>((resolve) => {
           this.#cancelLook = timers.later(resolve, Math.max(lookMs, leftMs))
         })
         const { user, system } = await thread.cpuUsage(before)
-        leftMs = mostMs - (user + system) / 1000
+        leftMs = maxMs - (user + system) / 1000
       }
     } catch {
       // The thread has ended; its `error` event says why.

@@ -94,7 +94,7 @@ function labelOfNote({ block, align, runs }: Line): string | null {
   const [start] = runs
   if (!start || block !== 'p' || align !== null || Object.keys(start.marks).length > 0) return null
   const [prefix = '', label] = definition.exec(start.text) ?? []
-  const hasText = runs.some(({ text }, place) => text.slice(place === 0 ? prefix.length : 0).trim() !== '')
+  const hasText = runs.some(({ text }, index) => text.slice(index === 0 ? prefix.length : 0).trim() !== '')
   // Markdown compares labels without case.
   const isStable = label !== undefined && label === label.toUpperCase().toLowerCase()
   return isStable && hasText ? label : null

@@ -230,8 +230,8 @@ export class ForeignReader extends LineReader {
       this.note(columns)
       const runs = cells.flatMap(({ lines }, index) => [
         ...(index > 0 ? [{ text: ' | ', marks: {} }] : []),
-        ...lines.flatMap((line, place) => [
-          ...(place > 0 ? [{ text: ' ', marks: {} }] : []),
+        ...lines.flatMap((line, index) => [
+          ...(index > 0 ? [{ text: ' ', marks: {} }] : []),
           ...line.runs.map(({ text, marks }) => ({ text: text.replaceAll(softBreak, ' '), marks })),
         ]),
       ])
@@ -280,8 +280,8 @@ export class ForeignReader extends LineReader {
     if (this.#isBlank()) {
       this.note(comments)
       const start = this.stack.findLastIndex(({ isBlock }) => isBlock)
-      for (let place = Math.max(start, 1); place < this.stack.length; place += 1)
-        this.stack[place] = { ...(this.stack[place] as Context), isHidden: true }
+      for (let index = Math.max(start, 1); index < this.stack.length; index += 1)
+        this.stack[index] = { ...(this.stack[index] as Context), isHidden: true }
     }
     return true
   }
@@ -308,13 +308,13 @@ export class ForeignReader extends LineReader {
     if (pre) pre.hasCode = true
     const before = textIn(this.pieces)
     const last = this.lines.at(-1)
-    const isBoxed = block >= 0 && this.stack.some(({ isBlock }, place) => place > block && isBlock)
+    const isBoxed = block >= 0 && this.stack.some(({ isBlock }, index) => index > block && isBlock)
     const isAtStart = textIn(this.pieces.slice(this.pieces.findLastIndex(isBreak) + 1)) === ''
     const isHeaded = before === '' ? language !== null : before.length <= maxHeading
     if (isBoxed && isAtStart && isHeaded) {
       this.pieces = []
-      for (let place = block; place < this.stack.length; place += 1)
-        this.stack[place] = { ...(this.stack[place] as Context), isBesideCode: true }
+      for (let index = block; index < this.stack.length; index += 1)
+        this.stack[index] = { ...(this.stack[index] as Context), isBesideCode: true }
     } else if (language !== null && before.toLowerCase() === language.toLowerCase()) this.pieces = []
     else if (before === '' && last?.block === 'p' && textOf([last]) === language) this.lines.pop()
   }
@@ -391,9 +391,9 @@ function isFormula(attribute: Opening['attribute']): boolean {
 
 /** The part of an address that names a place in its page. */
 function fragmentOf(href: string): string {
-  const place = href.indexOf('#')
-  if (place < 0) return ''
-  const fragment = href.slice(place + 1)
+  const index = href.indexOf('#')
+  if (index < 0) return ''
+  const fragment = href.slice(index + 1)
   try {
     return decodeURIComponent(fragment)
   } catch {
@@ -439,7 +439,7 @@ function isNumbering({ lines }: Cell): boolean {
     .split('\n')
     .filter((text) => text.trim() !== '')
     .map((text) => (/^\s*\d{1,7}\s*$/.test(text) ? Number(text) : Number.NaN))
-  return numbers.length > 0 && numbers.every((number, place) => number === (numbers[0] ?? 0) + place)
+  return numbers.length > 0 && numbers.every((number, index) => number === (numbers[0] ?? 0) + index)
 }
 
 // White space

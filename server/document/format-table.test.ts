@@ -1,4 +1,4 @@
-// Checks the tables in docs/documents.md against what HTML, Markdown and plain text actually keep.
+// Checks the tables in docs/documents.md against the results of HTML, Markdown and plain text.
 
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'

@@ -6,7 +6,7 @@ import { upsert } from '../wire/upsert.ts'
 type Position = Pick<ID, 'client' | 'clock'>
 
 /** Maximum number of ends known per client, the newest. Forgetting one overestimates a cost. */
-const maxOfClient = 5000
+const maxPerClient = 5000
 
 /** By client, clocks: the oldest first. */
 export type FreeEnds = Map<number, Set<number>>
@@ -16,7 +16,7 @@ export const isFree = (ends: FreeEnds, { client, clock }: Position) => ends.get(
 export function free(ends: FreeEnds, { client, clock }: Position): void {
   const clocks = upsert(ends, client, () => new Set<number>())
   clocks.add(clock)
-  if (clocks.size <= maxOfClient) return
+  if (clocks.size <= maxPerClient) return
   for (const oldest of clocks) {
     clocks.delete(oldest)
     return

@@ -76,10 +76,10 @@ class Model {
 
   #anyId(next: ReadonlyMap<number, number>) {
     if (next.size === 0) return null
-    let place = this.below(Math.min(next.size, 50))
+    let index = this.below(Math.min(next.size, 50))
     for (const [client, clocks] of next) {
-      if (place === 0) return { client, clock: this.below(clocks) }
-      place -= 1
+      if (index === 0) return { client, clock: this.below(clocks) }
+      index -= 1
     }
     return null
   }
@@ -125,8 +125,8 @@ test(`${rounds} hostile updates are stored or refused as too much, and what is s
   const codes = new Map<string, number>()
   let longestMs = 0
   for (let round = 0; round < rounds; round += 1) {
-    const place = Math.floor(random() * models.length)
-    const model = models[place]
+    const index = Math.floor(random() * models.length)
+    const model = models[index]
     if (!model) continue
     const { bytes, next } = model.update()
     const update = Buffer.from(bytes).toString('base64')
@@ -137,7 +137,7 @@ test(`${rounds} hostile updates are stored or refused as too much, and what is s
       usage = process.threadCpuUsage()
     }
     const looking = setInterval(look, 0)
-    const draft = { id: `eve-${round}`, channel: `c${place}`, kind: 'update', from: 'eve', at: 1 } as const
+    const draft = { id: `eve-${round}`, channel: `c${index}`, kind: 'update', from: 'eve', at: 1 } as const
     const code = await Promise.resolve(log.append({ ...draft, body: { update } }, 1)).then(
       () => 'stored',
       (error) => (error instanceof Refusal ? error.code : Promise.reject(error)),
@@ -147,9 +147,9 @@ test(`${rounds} hostile updates are stored or refused as too much, and what is s
     if (code === 'stored') model.next = next
     codes.set(code, (codes.get(code) ?? 0) + 1)
   }
-  for (const place of models.keys()) {
-    const { messages } = await log.snapshot(new Set([`c${place}`]))
-    await documents.read(`c${place}`, 'textOf', 'text/plain', messages).catch((error) => {
+  for (const index of models.keys()) {
+    const { messages } = await log.snapshot(new Set([`c${index}`]))
+    await documents.read(`c${index}`, 'textOf', 'text/plain', messages).catch((error) => {
       if (!isTooCostly(error)) throw error
     })
   }

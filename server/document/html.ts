@@ -162,15 +162,15 @@ class TagBalancer {
    * between.
    */
   #endWithin(tags: ReadonlySet<string>, within: ReadonlySet<string>): void {
-    let place = this.#open.length - 1
-    for (; place >= 0; place -= 1) {
-      const tag = this.#open[place]?.tag ?? ''
+    let index = this.#open.length - 1
+    for (; index >= 0; index -= 1) {
+      const tag = this.#open[index]?.tag ?? ''
       if (tags.has(tag)) break
       if (within.has(tag)) return
     }
-    if (place < 0) return
-    const crossed = this.#open.slice(place + 1)
-    while (this.#open.length > place) this.#pop()
+    if (index < 0) return
+    const crossed = this.#open.slice(index + 1)
+    while (this.#open.length > index) this.#pop()
     const isCell = [...tags].some((tag) => tableTags.has(tag))
     const reopened = isCell ? [] : crossed.filter(({ tag }) => formattingTags.has(tag)).slice(-maxReopened)
     for (const open of reopened) {
@@ -307,10 +307,10 @@ export function readText(text: string): Reading {
 export function writeText(lines: readonly Line[]): string {
   let text = ''
   let last = ''
-  for (const [place, line] of lines.entries()) {
+  for (const [index, line] of lines.entries()) {
     const kind = listOf(line.block) ? 'list' : line.block
     const isClose = kind === last && (kind === 'list' || kind === 'pre')
-    if (place > 0) text += isClose ? '\n' : '\n\n'
+    if (index > 0) text += isClose ? '\n' : '\n\n'
     text += textOf([line])
     last = kind
   }

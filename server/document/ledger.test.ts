@@ -236,7 +236,7 @@ test('a Yjs client belongs to the key that first wrote under it, in all windows 
   assert.equal(await send(second, 'bob'), '403 not-your-client')
   assert.equal(await send(second, `${annKey}.w2`), 2)
   assert.equal(await send(third, `${annKey}.w1`), 3)
-  // Anyone may send what is already stored.
+  // Anyone may send content that is already stored.
   assert.equal(await send(Y.encodeStateAsUpdate(doc), 'bob'), 4)
   assert.equal((await read()).text, 'abc')
 })
@@ -578,12 +578,12 @@ test('four thousand mutated updates neither crash the server nor change anotherâ
     }
     const bytes = [...(honest[below(honest.length)] ?? [])]
     for (let times = below(3); times > 0; times -= 1) {
-      const place = below(bytes.length)
+      const index = below(bytes.length)
       const way = below(4)
-      if (way === 0) bytes[place] = below(256)
-      else if (way === 1) bytes.splice(place, 1 + below(3))
-      else if (way === 2) bytes.splice(place, 0, below(256))
-      else bytes[place] = ((bytes[place] ?? 0) ^ (1 << below(8))) & 255
+      if (way === 0) bytes[index] = below(256)
+      else if (way === 1) bytes.splice(index, 1 + below(3))
+      else if (way === 2) bytes.splice(index, 0, below(256))
+      else bytes[index] = ((bytes[index] ?? 0) ^ (1 << below(8))) & 255
     }
     const end = await send(new Uint8Array(bytes), 'eve')
     const code = typeof end === 'number' ? 'stored' : end
@@ -591,7 +591,7 @@ test('four thousand mutated updates neither crash the server nor change anotherâ
   }
   const { doc } = await read()
   assertWhole(doc)
-  // Anyone may delete: what is left of Ann's text is as she wrote it.
+  // Anyone may delete: the rest of Ann's text is as she wrote it.
   const [name, ...letters] = (doc.store.clients.get(1) ?? []) as Y.Item[]
   assert.deepEqual(name?.content.getContent(), [{ name: 'Ann' }])
   for (const { content, id } of letters) {

@@ -244,9 +244,9 @@ export class LineReader {
       if (!isBetween) this.add(withoutLayout(chars), top)
       return
     }
-    for (const [place, piece] of withoutReturns(chars).split('\n').entries()) {
-      if (place > 0 && isCode) this.endLine(true)
-      else if (place > 0) this.break()
+    for (const [index, piece] of withoutReturns(chars).split('\n').entries()) {
+      if (index > 0 && isCode) this.endLine(true)
+      else if (index > 0) this.break()
       if (piece !== '') this.add(piece, top)
     }
   }
@@ -255,7 +255,7 @@ export class LineReader {
     while (this.stack.length > 1) this.close(this.top.tag)
     this.endLine(false)
     const read = this.lines
-    const lines = withDepths(numbered(read, this.#numbers), (place) => this.#own.has(read[place] as Line))
+    const lines = withDepths(numbered(read, this.#numbers), (index) => this.#own.has(read[index] as Line))
     return { lines, unkept: [...this.#unkept] }
   }
 
@@ -539,12 +539,12 @@ const marksOfElement: ReadonlyMap<string, Marks> = new Map(
 )
 
 /** Lists that skip a level get the visible depth, except in own HTML that states levels. */
-function withDepths(lines: readonly Line[], isOwn: (place: number) => boolean): Line[] {
+function withDepths(lines: readonly Line[], isOwn: (index: number) => boolean): Line[] {
   const depths = depthsOf(lines)
-  return lines.map((line, place) => {
+  return lines.map((line, index) => {
     const list = listOf(line.block)
-    return list && !isOwn(place) && list.level !== depths[place]
-      ? { ...line, block: `${list.kind}${depths[place]}` }
+    return list && !isOwn(index) && list.level !== depths[index]
+      ? { ...line, block: `${list.kind}${depths[index]}` }
       : line
   })
 }
@@ -660,14 +660,14 @@ function withoutLayout(text: string): string {
   const lines = text.split('\n')
   const last = lines.length - 1
   return lines
-    .map((line, place) => {
+    .map((line, index) => {
       let start = 0
       let end = line.length
-      while (place > 0 && start < end && /[ \t\r]/.test(line[start] ?? '')) start += 1
-      while (place < last && end > start && /[ \t\r]/.test(line[end - 1] ?? '')) end -= 1
+      while (index > 0 && start < end && /[ \t\r]/.test(line[start] ?? '')) start += 1
+      while (index < last && end > start && /[ \t\r]/.test(line[end - 1] ?? '')) end -= 1
       return line.slice(start, end)
     })
-    .filter((line, place) => line !== '' || place === 0 || place === last)
+    .filter((line, index) => line !== '' || index === 0 || index === last)
     .join(' ')
 }
 

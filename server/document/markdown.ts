@@ -208,7 +208,7 @@ function paragraphNode(
 
 function noteNode({ runs }: Line, label: string): RootContent {
   const skipped = startOfNote(label).length
-  const rest = runs.map(({ text, marks }, place) => ({ text: text.slice(place === 0 ? skipped : 0), marks }))
+  const rest = runs.map(({ text, marks }, index) => ({ text: text.slice(index === 0 ? skipped : 0), marks }))
   return { type: 'footnoteDefinition', identifier: label, label, children: paragraphNode(rest, noLabels) }
 }
 
@@ -234,8 +234,8 @@ const tagsOfNodes = { b: 'strong', i: 'emphasis', s: 'delete' } as const
 
 function phrasingOf(node: InlineNode, labels: ReadonlySet<string>): PhrasingContent[] {
   if ('text' in node)
-    return splitAtCalls(node.text, labels).flatMap((part, place): PhrasingContent[] =>
-      place % 2 === 1
+    return splitAtCalls(node.text, labels).flatMap((part, index): PhrasingContent[] =>
+      index % 2 === 1
         ? [{ type: 'footnoteReference', identifier: part, label: part }]
         : textNode('text', part),
     )

@@ -96,12 +96,12 @@ function* honestHistory(
 ): Generator<{ readonly update: Uint8Array; readonly from: string }> {
   const below = (most: number) => Math.floor(random() * most)
   const sent: Uint8Array[] = []
-  const people = Array.from({ length: size?.people ?? 2 + below(9) }, (_none, place) => {
+  const people = Array.from({ length: size?.people ?? 2 + below(9) }, (_none, index) => {
     const doc = createDocument()
     doc.clientID = 1 + below(2 ** 31)
     const made: Uint8Array[] = []
     doc.on('update', (update: Uint8Array, origin: unknown) => void (origin === 'remote' || made.push(update)))
-    return { doc, made, name: `p${place}`, at: 0, heard: 0, awayUntil: 0 }
+    return { doc, made, name: `p${index}`, at: 0, heard: 0, awayUntil: 0 }
   })
   const bursts = size?.bursts ?? 50 + below(400)
   for (let burst = 0; burst < bursts; burst += 1) {

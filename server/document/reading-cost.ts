@@ -18,7 +18,7 @@ export class ReadingCost {
   #steps = 0
   #stepsRead = 0
   /** Steps of updates that are not stored yet, by id. */
-  readonly #underWay = new Map<string, number>()
+  readonly #pending = new Map<string, number>()
   /** Items: counted by the last read; added in total; added before that read. */
   #counted = 0
   #added = 0
@@ -40,12 +40,12 @@ export class ReadingCost {
   add(id: string | null, steps: number, items: number): void {
     this.#steps += steps
     this.#added += items
-    if (id !== null) this.#underWay.set(id, steps)
+    if (id !== null) this.#pending.set(id, steps)
   }
 
   /** The update was stored, or will never be. */
   settle(id: string): void {
-    this.#underWay.delete(id)
+    this.#pending.delete(id)
   }
 
   /** Whether a read took too long, so that the next must wait. */
@@ -70,8 +70,8 @@ export class ReadingCost {
   }
 
   mark(): Mark {
-    const underWay = this.#underWay.values().reduce((sum, steps) => sum + steps, 0)
-    return { steps: this.#steps - underWay, added: this.#added }
+    const pending = this.#pending.values().reduce((sum, steps) => sum + steps, 0)
+    return { steps: this.#steps - pending, added: this.#added }
   }
 
   /** A read of everything up to the mark finished in time, and counted this many items. */

@@ -211,18 +211,18 @@ export function lengthOf(line: Line): number {
 /** The line that contains an index of the text, and the offset there. */
 export function findIn(lines: readonly Line[], index: number): { place: number; line: Line; offset: number } {
   let offset = Math.max(0, index)
-  for (const [place, line] of lines.entries()) {
+  for (const [index, line] of lines.entries()) {
     const length = lengthOf(line)
-    if (offset <= length || place === lines.length - 1)
-      return { place, line, offset: Math.min(offset, length) }
+    if (offset <= length || index === lines.length - 1)
+      return { place: index, line, offset: Math.min(offset, length) }
     offset -= length + 1
   }
   throw new Error('A document has at least one line.')
 }
 
-export function startOfLine(lines: readonly Line[], place: number): number {
+export function startOfLine(lines: readonly Line[], index: number): number {
   let start = 0
-  for (const line of lines.slice(0, place)) start += lengthOf(line) + 1
+  for (const line of lines.slice(0, index)) start += lengthOf(line) + 1
   return start
 }
 
@@ -331,8 +331,8 @@ export function changeLines(lines: readonly Line[], changes: readonly Change[]):
     if ('insert' in change) {
       const { insert, attributes = {} } = change
       const marks = marksOf(attributes)
-      for (const [place, piece] of insert.split('\n').entries()) {
-        if (place > 0) end(formatOf(attributes))
+      for (const [index, piece] of insert.split('\n').entries()) {
+        if (index > 0) end(formatOf(attributes))
         if (piece !== '') add(piece, marks)
       }
     } else if ('delete' in change) read(change.delete, null, null, false)
@@ -515,9 +515,9 @@ export function partsOf(lines: readonly Line[]): Part[] {
   const parts: Part[] = []
   const depths = depthsOf(lines)
   let open: ListPart[] = []
-  for (const [place, line] of lines.entries()) {
+  for (const [index, line] of lines.entries()) {
     const kind = listOf(line.block)?.kind
-    const depth = depths[place] ?? 0
+    const depth = depths[index] ?? 0
     open = open.slice(0, depth)
     if (!kind) {
       parts.push({ line })

@@ -1,4 +1,4 @@
-// Clipboards of word processors, pages and plain programs, and what the document keeps of each.
+// Clipboards of word processors, pages and plain programs, and the part that the document keeps.
 
 import type { TestContext } from 'node:test'
 import * as Y from 'yjs'
@@ -233,7 +233,7 @@ export function rivals(count: number, value: keyof typeof values = 'one'): Uint8
   const [kind, content] = values[value]
   // An item of each client, at the root named "m", under the key "k".
   const item = [0, 32 | kind, 1, 1, 109, 1, 107, ...content]
-  const clients = Array.from({ length: count }, (_nothing, place) => [1, ...varint(place + 1), ...item])
+  const clients = Array.from({ length: count }, (_nothing, index) => [1, ...varint(index + 1), ...item])
   return Uint8Array.from([...varint(count), ...clients.flat(), 0])
 }
 

@@ -62,7 +62,7 @@ test('text in both versions is retained', () => {
 })
 
 test('the selection decides which of several equal characters was inserted', () => {
-  const caretAt = (place: number) => ({ from: place, to: place })
+  const caretAt = (index: number) => ({ from: index, to: index })
   const changes = changesBetween(written('aaa'), lines('aaaa'), { before: caretAt(1), after: caretAt(2) })
   assert.deepEqual(changes, [{ retain: 1 }, { insert: 'a', attributes: {} }])
 })

@@ -63,8 +63,8 @@ function isSameLine(one: Line | undefined, other: Line | undefined): boolean {
   const { runs } = other
   return (
     one.runs.length === runs.length &&
-    one.runs.every(({ text, marks }, place) => {
-      const run = runs[place]
+    one.runs.every(({ text, marks }, index) => {
+      const run = runs[index]
       return run !== undefined && text === run.text && sameMarks(marks, run.marks)
     })
   )
@@ -125,20 +125,20 @@ function compare(
 const textOf = (spans: readonly Span[]) => spans.map(({ text }) => text).join('')
 
 function reader(spans: readonly Span[]) {
-  let place = 0
+  let index = 0
   let used = 0
   return {
     read(count: number): Span[] {
       const found: Span[] = []
       for (let left = count; left > 0; ) {
-        const span = spans[place]
+        const span = spans[index]
         if (!span) break
         const text = span.text.slice(used, used + left)
         found.push({ text, attributes: span.attributes })
         left -= text.length
         used += text.length
         if (used === span.text.length) {
-          place += 1
+          index += 1
           used = 0
         }
       }

@@ -53,11 +53,11 @@ function readUpdates(updates: readonly string[]) {
   const unread: number[] = []
   // Each transaction costs time per client.
   doc.transact(() => {
-    for (const [place, update] of updates.entries()) {
+    for (const [index, update] of updates.entries()) {
       try {
         Y.applyUpdate(doc, bytesOf(update))
       } catch {
-        unread.push(place)
+        unread.push(index)
       }
     }
   })
@@ -87,7 +87,7 @@ function join(updates: readonly string[]) {
  * part.
  */
 function merge(updates: readonly string[]) {
-  const unread = updates.keys().filter((place) => !isUpdate(updates[place] ?? ''))
+  const unread = updates.keys().filter((index) => !isUpdate(updates[index] ?? ''))
   const read = updates.filter(isUpdate).map(bytesOf)
   const merged = Y.mergeUpdates([Y.encodeStateAsUpdate(new Y.Doc()), ...read])
   return { update: encoded(merged), bytes: merged.length, unread: [...unread], items: null }

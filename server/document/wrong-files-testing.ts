@@ -1,4 +1,4 @@
-// Files that somebody imports or sends by mistake, and what they are.
+// Files that somebody imports or sends by mistake, and their kinds.
 
 export interface WrongFile {
   readonly name: string

@@ -71,7 +71,7 @@ export function createRequestHandler(parts: RequestParts): RequestHandler {
       else delay(request, response, waitMs, parts.app, start)
     }
     if ('stream' in request) startWhenAllowed()
-    else if (!takeInTurn(connection, response as ServerResponse, startWhenAllowed)) request.destroy()
+    else if (!runInTurn(connection, response as ServerResponse, startWhenAllowed)) request.destroy()
   }
 
   function take(
@@ -159,8 +159,8 @@ function delay(
 }
 
 /** Maximum number of queued requests. Browsers do not pipeline. */
-const maxWaiting = { ofOne: 100, ofAll: 10_000 }
-let waitingInAll = 0
+const maxQueued = { perConnection: 100, total: 10_000 }
+let totalQueued = 0
 
 /**
  * Serializes pipelined requests (RFC 9112, section 9.3.2): otherwise responses would accumulate
@@ -168,19 +168,19 @@ let waitingInAll = 0
  * after them; if cut at once, the client would reconnect, which costs more. Returns false if too
  * many are queued in total.
  */
-function takeInTurn(connection: Connection, response: ServerResponse, start: () => void): boolean {
+function runInTurn(connection: Connection, response: ServerResponse, start: () => void): boolean {
   const { secure, socket, turns } = connection
   const others = turns ?? { waiting: [], forget, areLast: false }
   const { waiting } = others
   function forget(): void {
-    waitingInAll -= waiting.length
+    totalQueued -= waiting.length
     waiting.length = 0
   }
   const run = () => {
     response.once('close', () => {
       const next = waiting.shift()
       if (next) {
-        waitingInAll -= 1
+        totalQueued -= 1
         // In a new turn: pipelining must not block other connections.
         setImmediate(next)
       } else {
@@ -197,12 +197,12 @@ function takeInTurn(connection: Connection, response: ServerResponse, start: () 
     run()
     return true
   }
-  if (waitingInAll >= maxWaiting.ofAll) return false
-  if (waiting.length >= maxWaiting.ofOne && !others.areLast) {
+  if (totalQueued >= maxQueued.total) return false
+  if (waiting.length >= maxQueued.perConnection && !others.areLast) {
     others.areLast = true
     stopReading(secure)
   }
-  waitingInAll += 1
+  totalQueued += 1
   waiting.push(run)
   return true
 }

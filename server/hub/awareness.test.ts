@@ -1,4 +1,4 @@
-// Checks who is shown to whom: changes, the full state for newcomers, removal when a client leaves.
+// The windows shown to each client: changes, the full state for newcomers, removal of the gone.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-// For tests of the hub: manual time, fake connections, slow logs.
+// Tools for tests of the hub: manual time, fake connections, slow logs.
 
 import { rulesFor, type TypeOf, typesByName } from '../channels/channel-type.ts'
 import { object, text, updateBody } from '../channels/shapes.ts'

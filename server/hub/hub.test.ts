@@ -296,7 +296,7 @@ test('timers that fire early or late do not make heartbeats rarer', async () => 
     time.advance(turnMs)
     if (beatsOf(connection) === beatenAt.length) beatenAt.push(time.now())
   }
-  const pausesMs = beatenAt.slice(1).map((at, place) => at - (beatenAt[place] ?? 0))
+  const pausesMs = beatenAt.slice(1).map((at, index) => at - (beatenAt[index] ?? 0))
   assert.ok(pausesMs.length > 10 && Math.max(...pausesMs) <= heartbeatMs, String(pausesMs))
 })
 

@@ -24,7 +24,7 @@ function openServers(count: number) {
   const followers = new Map<object, (note: unknown) => void>()
   const lost = new Set<object>()
 
-  function open(place: number) {
+  function open(index: number) {
     let onReturned: () => void = () => undefined
     const bus: Bus = {
       post(note) {
@@ -47,7 +47,7 @@ function openServers(count: number) {
       time,
       bus,
       heartbeatMs,
-      random: () => (place + 1) / 10,
+      random: () => (index + 1) / 10,
     })
     return {
       ...opened,
@@ -71,7 +71,7 @@ function openServers(count: number) {
     }
   }
 
-  const servers = Array.from({ length: count }, (_, place) => open(place))
+  const servers = Array.from({ length: count }, (_, index) => open(index))
   const advance = (ms: number) => time.advance(ms)
   return { servers, time, advance, open: () => open(count) }
 }
@@ -382,7 +382,7 @@ test('a user’s sessions are ended at every server, polls too, and the others s
     other.join({ ...owned('b'), ...ada }),
   ])
   const witness = await one.join({ id: 'w' })
-  for (const [place, { show }] of streams.entries()) show(at(`${place}`))
+  for (const [index, { show }] of streams.entries()) show(at(`${index}`))
   // News of presence would end a hold on the same channel.
   const polling = { ...owned('p'), ...ada, channels: ['notes'] }
   const polls = [one, other].map((server) => server.ask(polling, { cursor: 'life1:0', holdMs: 20_000 }))

@@ -112,13 +112,13 @@ test('each response contains exactly the messages between its two cursors, howev
   for (const looksUp of ['when asked', 'when it answers'] as const) {
     const { log, answer } = slowLog(looksUp, pagedLog(3))
     const { hub, time, ask } = openHub({ log, queueBytesPerWindow: 1200 })
-    let place = 0
+    let index = 0
     let answers = 0
     let length = 0
     const open = new Set<AbortController>()
     function question(): void {
       const taken = new AbortController()
-      const from = place
+      const from = index
       open.add(taken)
       const holdMs = random() < 0.7 ? 200 : 0
       const asked = ask({}, { cursor: `life1:${from}`, holdMs, signal: taken.signal })
@@ -131,7 +131,7 @@ test('each response contains exactly the messages between its two cursors, howev
           countTo(to - from).map((n) => `m-${from + n}`),
         )
         // A fifth of the responses are lost.
-        if (random() > 0.2) place = Math.max(place, to)
+        if (random() > 0.2) index = Math.max(index, to)
       })
     }
     for (let turn = 0; turn < 1500; turn += 1) {
@@ -144,13 +144,13 @@ test('each response contains exactly the messages between its two cursors, howev
       if (chance > 0.7) time.advance(50)
       if (chance > 0.5) await answer()
     }
-    for (let round = 0; round < 400 && place < length; round += 1) {
+    for (let round = 0; round < 400 && index < length; round += 1) {
       question()
       time.advance(200)
       await answer()
     }
     assert.ok(answers > 300)
-    assert.equal(place, length)
+    assert.equal(index, length)
   }
 })
 

@@ -20,22 +20,22 @@ export interface Spender {
 
 /** The remaining bytes of a rate per second; a channel may have at most half. */
 class Sending {
-  readonly #ofChannel: RateLimit
-  readonly #ofAll: RateLimit
+  readonly #perChannel: RateLimit
+  readonly #total: RateLimit
   readonly #all = {}
 
   constructor(bytesPerSecond: number, now: Clock) {
-    this.#ofChannel = new RateLimit(bytesPerSecond * shares.channel, now)
-    this.#ofAll = new RateLimit(bytesPerSecond, now)
+    this.#perChannel = new RateLimit(bytesPerSecond * shares.channel, now)
+    this.#total = new RateLimit(bytesPerSecond, now)
   }
 
   waitMs(channel: object): number {
-    return Math.max(this.#ofChannel.debtMs(channel), this.#ofAll.debtMs(this.#all))
+    return Math.max(this.#perChannel.debtMs(channel), this.#total.debtMs(this.#all))
   }
 
   charge(channel: object, bytes: number): void {
-    this.#ofChannel.charge(channel, bytes)
-    this.#ofAll.charge(this.#all, bytes)
+    this.#perChannel.charge(channel, bytes)
+    this.#total.charge(this.#all, bytes)
   }
 }
 
@@ -44,7 +44,7 @@ class Sending {
  * end of the next state as the key: a small state does not wait for large ones.
  */
 export class PresenceBudget {
-  readonly #ofClient: RateLimit
+  readonly #perClient: RateLimit
   readonly #ofUser: RateLimit
   readonly #changes: Sending
   /** Full states, for newcomers and for those that missed changes: they must not delay changes. */
@@ -54,7 +54,7 @@ export class PresenceBudget {
   #reached = 0
 
   constructor(bytesPerSecond: number, now: Clock) {
-    this.#ofClient = new RateLimit(bytesPerSecond * shares.client, now)
+    this.#perClient = new RateLimit(bytesPerSecond * shares.client, now)
     this.#ofUser = new RateLimit(bytesPerSecond * shares.user, now)
     this.#changes = new Sending(bytesPerSecond, now)
     this.wholes = new Sending(bytesPerSecond, now)
@@ -85,7 +85,7 @@ export class PresenceBudget {
   /** 0 if the client may show a state on the channel now. */
   waitMs(client: Spender, channel: object): number {
     return Math.max(
-      this.#ofClient.debtMs(client),
+      this.#perClient.debtMs(client),
       this.#ofUser.debtMs(client.account),
       this.#changes.waitMs(channel),
     )
@@ -96,7 +96,7 @@ export class PresenceBudget {
     const before = Math.max(this.#reached, account.spent)
     this.#reached = before
     account.spent = before + bytes
-    this.#ofClient.charge(client, bytes)
+    this.#perClient.charge(client, bytes)
     this.#ofUser.charge(account, bytes)
     this.#changes.charge(channel, bytes)
   }

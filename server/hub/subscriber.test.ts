@@ -690,8 +690,8 @@ test('keeps at most four million characters, even for a few large messages', () 
 test('clients that hold a large message evicted from the cache share it', () => {
   const recent = new RecentDeliveries(hubTypeOf)
   const given = countTo(12).map((seq) => deliveryOf(recent, large(seq, 1_000_000)))
-  for (const [place, delivery] of given.entries())
-    assert.equal(deliveryOf(recent, large(place + 1, 1_000_000)), delivery)
+  for (const [index, delivery] of given.entries())
+    assert.equal(deliveryOf(recent, large(index + 1, 1_000_000)), delivery)
 })
 
 test('clients share a message that is larger than the cache, and it evicts none', () => {
@@ -708,7 +708,7 @@ test('when clients hold the same large message, the first is charged, and then t
   const shared = deliveryOf(new RecentDeliveries(hubTypeOf), large(1, 100_000))
   const own = deliveryOf(new RecentDeliveries(hubTypeOf), large(2, 1))
   const charged = [0, 0, 0]
-  const holders = charged.map((_, place) => new HeldDeliveries((bytes) => (charged[place] = bytes)))
+  const holders = charged.map((_, index) => new HeldDeliveries((bytes) => (charged[index] = bytes)))
   for (const one of holders) one.set([shared, own])
   assert.deepEqual(charged, [200_002, 2, 2])
   holders[1]?.set([])

@@ -78,10 +78,10 @@ export interface SubscriberHub {
 }
 
 /** Delay before clients that were sent away should reconnect; jittered, to spread them. */
-const reconnectDelay = { leastMs: 300, spreadMs: 1200 }
+const reconnectDelay = { minMs: 300, spreadMs: 1200 }
 
 export const drawReconnectDelayMs = (random: Random) =>
-  Math.round(reconnectDelay.leastMs + random() * reconnectDelay.spreadMs)
+  Math.round(reconnectDelay.minMs + random() * reconnectDelay.spreadMs)
 
 /** About a hundred acknowledgements, in addition to the connection's buffer. */
 const maxAnswerBytes = 16_384

@@ -76,8 +76,8 @@ function limitNewChannels({ log, now, maxChannels, newChannelsPerHour }: WriterP
   const limit = (perHour: number) => new RateLimit(perHour, now, hourMs)
   const usual = limit(newChannelsPerHour)
   const reserve = {
-    ofEach: limit(Math.max(1, Math.floor(newChannelsPerHour / 100))),
-    ofAll: limit(newChannelsPerHour),
+    perConnection: limit(Math.max(1, Math.floor(newChannelsPerHour / 100))),
+    total: limit(newChannelsPerHour),
   }
   const all = {}
   /** New channels whose first message is not stored yet. */
@@ -88,7 +88,7 @@ function limitNewChannels({ log, now, maxChannels, newChannelsPerHour }: WriterP
     const waitMs =
       usual.take(connection) ||
       (account && usual.take(all, account)) ||
-      (isReserve && (reserve.ofEach.take(connection) || reserve.ofAll.take(all))) ||
+      (isReserve && (reserve.perConnection.take(connection) || reserve.total.take(all))) ||
       0
     if (waitMs === 0) return
     const few = isReserve ? ', and fewer when little room is left (limits.maxChannels)' : ''

@@ -123,8 +123,8 @@ export function testErasure(testLog: TestLog): void {
         code: 'too-many-channels',
       })
       advance(1)
-      const arrivals = ['new', 'newer', 'newest'].map(async (channel, place) =>
-        log.append(titled(`w2-${place}`, channel), startMs + emptyForMs),
+      const arrivals = ['new', 'newer', 'newest'].map(async (channel, index) =>
+        log.append(titled(`w2-${index}`, channel), startMs + emptyForMs),
       )
       const results = await Promise.allSettled(arrivals)
       assert.deepEqual(

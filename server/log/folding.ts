@@ -196,7 +196,7 @@ export class Folding {
     const lowest = floor(channel)
     const useful = past.filter((seq) => seq >= lowest)
     // Forgets every second base, so that the history is lost in larger steps.
-    const kept = new Set(useful.length > maxPast ? useful.filter((_seq, place) => place % 2 === 0) : useful)
+    const kept = new Set(useful.length > maxPast ? useful.filter((_seq, index) => index % 2 === 0) : useful)
     for (const seq of past) if (!kept.has(seq)) bases.forgetPast(channel, kind, seq)
   }
 

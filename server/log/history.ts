@@ -348,8 +348,8 @@ export class History {
     const count = portion.messages + 1
     const places = this.#tables.after(number, after, this.#head, count)
     let last = after
-    for (const [place, { seq, previous }] of places.entries()) {
-      if (place === 0 ? previous > after : previous !== last) throw missing()
+    for (const [index, { seq, previous }] of places.entries()) {
+      if (index === 0 ? previous > after : previous !== last) throw missing()
       last = seq
     }
     if (places.length < count && last < head) throw missing()
@@ -369,10 +369,10 @@ export class History {
     const places = this.#tables.before(channel.number, end, floor, count + 1)
     const seqs: number[] = []
     let bytes = 0
-    for (const [place, placed] of places.slice(0, count).entries()) {
+    for (const [index, placed] of places.slice(0, count).entries()) {
       bytes += placed.bytes
-      if (place > 0 && bytes > portion.bytes) break
-      const next = places[place + 1]?.seq ?? 0
+      if (index > 0 && bytes > portion.bytes) break
+      const next = places[index + 1]?.seq ?? 0
       if (next > 0 ? placed.previous !== next : placed.previous > floor) throw missing()
       seqs.unshift(placed.seq)
     }
@@ -614,15 +614,15 @@ export class History {
       this.#folding.mayErase(channel, seq, portion !== 'at the end'),
     )
     if (count === 0 || (present.length > 0 && !isFolded.includes(true))) return null
-    const erasable = present.filter((_channel, place) => isFolded[place])
+    const erasable = present.filter((_channel, index) => isFolded[index])
     return {
       channels: erasable.map(([channel, seq]) => this.#erasableOf(channel, seq)),
       done: () => {
         for (const [channel, seq] of erasable) channel.erasedTo = seq
         const bytes = this.#dropped.erased(count)
         // Messages that are in no base yet are erased later.
-        for (const [place, [channel, seq]] of present.entries())
-          if (!isFolded[place]) this.#dropped.add({ channel, seq, bytes: 0 })
+        for (const [index, [channel, seq]] of present.entries())
+          if (!isFolded[index]) this.#dropped.add({ channel, seq, bytes: 0 })
         return bytes
       },
     }

@@ -56,7 +56,7 @@ test('a message and a draft are the same JSON, whether their bodies are kept or 
 
 test('a small body keeps no memory of others', () => {
   const heldBytes = () => {
-    // The second completes what the first began on another thread.
+    // The second call completes the work that the first began on another thread.
     collectGarbage()
     collectGarbage()
     return process.memoryUsage().arrayBuffers

@@ -119,7 +119,7 @@ function testOrder(testLog: TestLog): void {
   testLog('treats an id with another sender or channel as another message', async ({ log, seen }) => {
     const others = [draft('x', 'x', 'notes'), draft('x'), { ...draft('x'), from: 'w2' }]
     const fresh = draft('y', 'y', 'notes')
-    for (const [place, one] of others.entries()) assert.equal(await log.append(one, 1), place + 1)
+    for (const [index, one] of others.entries()) assert.equal(await log.append(one, 1), index + 1)
     const again = [...others, fresh, { ...fresh, channel: 'main' }].map((one) => log.append(one, 2))
     assert.deepEqual(await Promise.all(again), [1, 2, 3, 4, 5])
     assert.deepEqual(
@@ -397,8 +397,8 @@ function testBackwards(testLog: TestLog): void {
       [startMs + 95, 19],
       [startMs + 200, 39],
     ] as const) {
-      const place = await log.numberAt('main', at)
-      const { messages } = await log.read(await cursorAt(log, place), main)
+      const index = await log.numberAt('main', at)
+      const { messages } = await log.read(await cursorAt(log, index), main)
       assert.equal(messages[0]?.seq, first, `at ${at}`)
     }
     for (const late of [await log.numberAt('main', startMs + 201), await log.numberAt('never', 1)])

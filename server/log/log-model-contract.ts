@@ -129,13 +129,13 @@ async function shrink(history: History, open: OpenModelled): Promise<History> {
     }
   }
   // Then drafts.
-  for (const [place, step] of least.steps.entries()) {
+  for (const [index, step] of least.steps.entries()) {
     if (step.do !== 'append') continue
     let { drafts } = step
     for (let size = Math.ceil(drafts.length / 2); size >= 1; size = Math.floor(size / 2)) {
       for (let from = 0; from < drafts.length; ) {
         const fewer = drafts.toSpliced(from, size)
-        const changed = { ...least, steps: least.steps.with(place, { ...step, drafts: fewer }) }
+        const changed = { ...least, steps: least.steps.with(index, { ...step, drafts: fewer }) }
         if (await failureOf(changed, open)) {
           least = changed
           drafts = fewer
@@ -172,7 +172,7 @@ class Trial {
   /** Errors that a follower or the log itself reported. */
   readonly #errors: unknown[] = []
   /** Drafts of this step that no follower was told of, in order. */
-  #underWay: Sent[] = []
+  #inFlight: Sent[] = []
   #isDiskFull = false
   /** The newest number at the last start. */
   #startedAt = 0
@@ -302,11 +302,11 @@ class Trial {
       assert.equal(body.head, model.heads().get(channel), `the head of "${channel}", which is erased`)
     } else {
       const content = contentOf(message)
-      const place = this.#underWay.findIndex((one) => one.content === content)
-      assert.ok(place >= 0, `${content} was stored twice, out of order, or never sent`)
+      const index = this.#inFlight.findIndex((one) => one.content === content)
+      assert.ok(index >= 0, `${content} was stored twice, out of order, or never sent`)
       const isOfAnother = ({ draft }: Sent, at: number) =>
-        at > place || (this.#modelled?.isOrderedBySender && draft.from !== message.from)
-      this.#underWay = this.#underWay.filter(isOfAnother)
+        at > index || (this.#modelled?.isOrderedBySender && draft.from !== message.from)
+      this.#inFlight = this.#inFlight.filter(isOfAnother)
       assert.equal(message.acceptedAt, this.#time)
     }
     model.add(message, this.#time)
@@ -319,7 +319,7 @@ class Trial {
   /** Time from which the empty channel could be erased to make room for a new one. */
   #roomFrom(channel: string): number | undefined {
     const heads = this.#model.heads()
-    const isNeeded = this.#underWay.some(({ draft }) => !heads.has(draft.channel))
+    const isNeeded = this.#inFlight.some(({ draft }) => !heads.has(draft.channel))
     // An erasure and the message for which it makes room have different senders.
     return isNeeded || this.#modelled?.isOrderedBySender
       ? this.#model.emptyFor(this.#time).get(channel)
@@ -417,7 +417,7 @@ class Trial {
     const known = drafts.map((draft) => model.find(draft))
     const wasSure = known.map((message) => message !== undefined && model.mustKnow(message, this.#time))
     const sent = drafts.map((draft) => ({ draft, content: contentOf(draft) }))
-    this.#underWay = [...sent]
+    this.#inFlight = [...sent]
     const answers = drafts.map(async (draft) => {
       const seq = await this.#log.append(draft, this.#time)
       this.#throwErrors()
@@ -425,15 +425,15 @@ class Trial {
       return seq
     })
     const settledAnswers = await Promise.allSettled(answers)
-    this.#underWay = []
+    this.#inFlight = []
     const acknowledged = new Set<number>()
-    for (const [place, answer] of settledAnswers.entries()) {
-      const one = sent[place] as Sent
-      const first = known[place]
+    for (const [index, answer] of settledAnswers.entries()) {
+      const one = sent[index] as Sent
+      const first = known[index]
       const isHeld =
         first !== undefined &&
         model.erasedBy(first.seq) > model.head &&
-        (drafts.length === 1 ? wasSure[place] === true : model.mustHold(first.seq, this.#time))
+        (drafts.length === 1 ? wasSure[index] === true : model.mustHold(first.seq, this.#time))
       const says = `${one.content.slice(0, 100)} after ${before}`
       if (answer.status === 'fulfilled') {
         acknowledged.add(answer.value)
@@ -598,19 +598,19 @@ class Trial {
       const updates = model.updates(channel, head.seq)
       const found = messages.filter((one) => one.channel === channel && one.kind === cumulative)
       const [base] = found
-      const place = updates.findIndex(({ seq }) => seq === base?.seq)
-      assert.equal(place < 0, updates.length === 0, `the updates of "${channel}"`)
-      const joined = updates[place]
+      const index = updates.findIndex(({ seq }) => seq === base?.seq)
+      assert.equal(index < 0, updates.length === 0, `the updates of "${channel}"`)
+      const joined = updates[index]
       if (!joined) {
         assert.deepEqual(found, [])
         continue
       }
       const update = updates
-        .slice(0, place + 1)
+        .slice(0, index + 1)
         .map(updateOf)
         .join('')
       expected.set(joined.seq, wholeOf({ ...joined, body: { update } } as Message))
-      for (const one of updates.slice(place + 1)) expected.set(one.seq, wholeOf(one))
+      for (const one of updates.slice(index + 1)) expected.set(one.seq, wholeOf(one))
     }
     const inOrder = [...expected].toSorted(([one], [other]) => one - other).map(([, whole]) => whole)
     assertSame(messages.map(wholeOf), inOrder, `snapshot of ${[...channels]} at ${head.seq}`)
@@ -655,9 +655,9 @@ class Trial {
 
 /** Names the first difference between lists, which may be long. */
 function assertSame(found: readonly string[], expected: readonly string[], says: string): void {
-  const place = expected.findIndex((one, at) => one !== found[at])
-  if (place < 0 && found.length === expected.length) return
-  const at = place < 0 ? expected.length : place
+  const index = expected.findIndex((one, at) => one !== found[at])
+  if (index < 0 && found.length === expected.length) return
+  const at = index < 0 ? expected.length : index
   const show = (text: string | undefined) => text?.slice(0, 200)
   assert.fail(
     `${says}: ${found.length} instead of ${expected.length}; at ${at} ${show(found[at])} instead of ${show(expected[at])}`,

@@ -1,4 +1,4 @@
-// For tests of a log: a model that keeps every message in an array, and random operations.
+// Tools for tests of a log: a model that keeps every message in an array, and random operations.
 
 import type { Keep } from '../channels/channel-type.ts'
 import { type Bodies, type Draft, isKind, type Kind, type Message } from '../wire/messages.ts'
@@ -43,8 +43,8 @@ interface Stored {
 const never = Number.POSITIVE_INFINITY
 
 /**
- * Every message that the log has stored. Knows what the log must still have, and not when it drops
- * the rest. `at` is the number up to which a question is asked: the newest by default.
+ * Every message that the log has stored. Knows which the log must still have, and not when it drops the
+ * rest. `at` is the number up to which a question is asked: the newest by default.
  */
 export class LogModel {
   readonly #stored: Stored[] = []
@@ -79,7 +79,7 @@ export class LogModel {
     })
   }
 
-  /** Forgets what was stored after that number. */
+  /** Forgets messages stored after that number. */
   truncate(head: number): void {
     this.#stored.splice(head)
     for (const one of this.#stored) {

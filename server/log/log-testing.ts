@@ -1,4 +1,4 @@
-// For tests of a log: drafts, limits, readers, files, and a process that appends until killed.
+// Tools for tests of a log: drafts, limits, readers, files, and a process that appends until killed.
 
 import { once } from 'node:events'
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
@@ -126,7 +126,7 @@ export const startMs = 2000
 export const main = new Set(['main'])
 export const idsOf = (messages: readonly Message[]) => messages.map(({ id }) => id)
 export const seqsOf = (messages: readonly Message[]) => messages.map(({ seq }) => seq)
-export const countTo = (count: number) => Array.from({ length: count }, (_nothing, place) => place + 1)
+export const countTo = (count: number) => Array.from({ length: count }, (_nothing, index) => index + 1)
 
 /** Lets settled promises continue. */
 export const settled = () => new Promise((resolve) => setImmediate(resolve))

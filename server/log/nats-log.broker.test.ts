@@ -65,8 +65,8 @@ testModel(
 )
 
 /**
- * A server's log, with what its followers received. Opened again under one name, it is another
- * server's, or the same after a restart.
+ * A server's log, with the messages that its followers received. Opened again under one name, it is
+ * another server's, or the same after a restart.
  */
 async function openLog(
   context: TestContext,
@@ -307,7 +307,10 @@ test('a stream that lost its newest messages continues with another epoch, and d
   }
 })
 
-/** A log on a stream of this name that skips the message `w1-2` once, and what its followers received. */
+/**
+ * A log on a stream of this name that skips the message `w1-2` once, and the messages that its
+ * followers received.
+ */
 async function openSkipping(context: TestContext, name: string) {
   const connection = await nats.connect()
   let skipped = 0

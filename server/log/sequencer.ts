@@ -95,8 +95,8 @@ export class Sequencer extends HistoryLog<PendingEntry> {
     } catch (error) {
       for (const { reject } of group) reject(error)
     }
-    for (const [place, { draft, resolve, reject }] of group.entries()) {
-      const seq = seqs[place]
+    for (const [index, { draft, resolve, reject }] of group.entries()) {
+      const seq = seqs[index]
       if (seq === null) reject(idTaken(draft))
       else if (seq !== undefined) resolve(seq)
       this.pending.delete(keyOf(draft))
@@ -110,8 +110,8 @@ export class Sequencer extends HistoryLog<PendingEntry> {
       diagnostics.committing.publish(group)
       const seqs = this.#commit(group)
       diagnostics.stored.publish(group)
-      for (const [place, entry] of group.entries()) {
-        const seq = seqs[place] ?? 0
+      for (const [index, entry] of group.entries()) {
+        const seq = seqs[index] ?? 0
         if (seq > this.history.head) this.#tell(entry, seq)
         // Followers already know it.
         else if (seq > 0) trace.log?.(`${entry.draft.id} is a repeat of ${seq}`)

@@ -112,11 +112,11 @@ for (const end of ['-wal', '']) {
     for (const _place of countTo(60)) {
       const damaged = `${file}.damaged`
       restore(copy, damaged)
-      const place = Math.floor(random() * bytes.length)
-      const damage = bytes.subarray(place, place + 7).map((byte) => byte ^ 0x55)
+      const index = Math.floor(random() * bytes.length)
+      const damage = bytes.subarray(index, index + 7).map((byte) => byte ^ 0x55)
       writeFileSync(
         `${damaged}${end}`,
-        Buffer.concat([bytes.subarray(0, place), damage, bytes.subarray(place + 7)]),
+        Buffer.concat([bytes.subarray(0, index), damage, bytes.subarray(index + 7)]),
       )
       try {
         const { log, losses } = open(damaged, littleMemory)
@@ -126,10 +126,10 @@ for (const end of ['-wal', '']) {
         const early = await readAll(log, { ...head, seq: 0 }, main)
         await log.close()
         const kept = early.messages.filter(({ id }) => id.startsWith('w1'))
-        if (early.recovered) assert.deepEqual(kept, stored.slice(0, kept.length), `damaged at ${place}`)
+        if (early.recovered) assert.deepEqual(kept, stored.slice(0, kept.length), `damaged at ${index}`)
         const isWhole = early.recovered && kept.length === stored.length
-        if (!isWhole) assert.ok(losses.length > 0, `damaged at ${place}`)
-        if (late.recovered) assert.equal(late.messages.length, 60, `damaged at ${place}`)
+        if (!isWhole) assert.ok(losses.length > 0, `damaged at ${index}`)
+        if (late.recovered) assert.equal(late.messages.length, 60, `damaged at ${index}`)
         if (end === '-wal' && kept.length < stored.length)
           assert.deepEqual([atStart, late.recovered], [1, false])
         counts[isWhole ? 'whole' : 'cut'] += 1

@@ -375,9 +375,9 @@ test('a repeat that is only in the file is recognised, whatever its id looks lik
   const limits = { ...ampleLimits, messages: 1e6, bytes: 1e9, maxChannels: 10 }
   const log = openSqliteLog({ ...given, limits, file: newFile(context), memory })
   const ids = ['w1-1', 'w1-9', 'w1-007', 'w1-x', 'w1-99999999999999999999']
-  for (const [place, id] of ids.entries()) assert.equal(await log.append(draft(id), 1), place + 1)
+  for (const [index, id] of ids.entries()) assert.equal(await log.append(draft(id), 1), index + 1)
   await log.append({ ...draft('w2-1'), from: 'w2' }, 1)
-  for (const [place, id] of ids.entries()) assert.equal(await log.append(draft(id), 1), place + 1)
+  for (const [index, id] of ids.entries()) assert.equal(await log.append(draft(id), 1), index + 1)
   assert.equal(await log.append(draft('w1-8'), 1), ids.length + 2)
   await log.close()
 })

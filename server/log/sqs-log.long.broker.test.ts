@@ -59,7 +59,8 @@ interface Change {
 }
 
 /**
- * A server's log behind the queue, with what its followers received and a clock that stands still.
+ * A server's log behind the queue, with the messages that its followers received and a clock that
+ * stands still.
  */
 async function openBehind(context: TestContext, settings: SqsSettings, { own, failures }: Change = {}) {
   let time = startMs

@@ -224,8 +224,8 @@ export class SqsLog implements Log {
       drafts.map(({ acceptedAt, ...draft }) => this.#parts.log.append(draft, acceptedAt)),
     )
     let isDone = true
-    for (const [place, draft] of drafts.entries()) {
-      const end = ends[place] as PromiseSettledResult<number>
+    for (const [index, draft] of drafts.entries()) {
+      const end = ends[index] as PromiseSettledResult<number>
       const entry = this.#pending.get(keyOf(draft))
       if (entry && isRepeat(draft, entry.draft)) this.#settle(entry, end)
       else if (end.status === 'rejected') isDone = false
@@ -327,9 +327,9 @@ const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16
 /** Returns at least one. */
 function countWithin(entries: readonly Entry[], maxBytes: number): number {
   let bytes = 2
-  for (const [place, { text }] of entries.entries()) {
+  for (const [index, { text }] of entries.entries()) {
     bytes += Buffer.byteLength(text) + 1
-    if (bytes > maxBytes && place > 0) return place
+    if (bytes > maxBytes && index > 0) return index
   }
   return entries.length
 }
@@ -437,12 +437,12 @@ async function openQueue(settings: SqsSettings, onFailure: OnFailure) {
   })
   const maxBytes = Number(has.MaximumMessageSize ?? usualMostBytes)
   const sends = new Batches(maxBytes, (bodies) => {
-    const Entries = bodies.map((MessageBody, place) => ({ Id: String(place), MessageBody }))
+    const Entries = bodies.map((MessageBody, index) => ({ Id: String(index), MessageBody }))
     return client.send(new SendMessageBatchCommand({ QueueUrl, Entries }), soon())
   })
   // Handles are no payload, and are not counted.
   const removals = new Batches(Number.POSITIVE_INFINITY, (handles) => {
-    const Entries = handles.map((ReceiptHandle, place) => ({ Id: String(place), ReceiptHandle }))
+    const Entries = handles.map((ReceiptHandle, index) => ({ Id: String(index), ReceiptHandle }))
     return client.send(new DeleteMessageBatchCommand({ QueueUrl, Entries }), soon())
   })
 

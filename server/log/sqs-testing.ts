@@ -1,4 +1,4 @@
-// For tests of the log on SQS: a program that appends.
+// A program that appends, for tests of the log on SQS.
 
 import { appendForever, given, toyTypes } from './log-testing.ts'
 import { openSqliteLog } from './sqlite-log.ts'

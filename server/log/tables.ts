@@ -299,9 +299,9 @@ export class Tables {
   erasePortion(channel: number, most: { readonly messages: number; readonly bytes: number }): boolean {
     const first = this.held(channel, 0, most.messages)
     let bytes = 0
-    const end = first.findIndex((held, place) => {
+    const end = first.findIndex((held, index) => {
       bytes += held.bytes
-      return place > 0 && bytes > most.bytes
+      return index > 0 && bytes > most.bytes
     })
     const last = first.at(end < 0 ? -1 : end - 1)
     if (last) this.erase(channel, last.seq, [])

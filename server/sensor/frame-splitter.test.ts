@@ -348,7 +348,7 @@ type Damage = (frame: Bytes, random: Random, next: Bytes) => Damaged
 
 const noise = (random: Random, length: number) => Array.from({ length }, () => below(256, random))
 const from2to12 = (random: Random) => 2 + below(11, random)
-const at = (bytes: Bytes, place: number) => bytes[place] ?? 0
+const at = (bytes: Bytes, index: number) => bytes[index] ?? 0
 
 const damages = {
   oneBit: (frame, random) => ({ bytes: flipped(frame, below(frame.length, random), random), hurt: 1 }),
@@ -375,12 +375,12 @@ const damages = {
     return { bytes: frame.toSpliced(below(frame.length, random), 0, ...noise(random, length)), hurt: length }
   },
   doubled(frame, random) {
-    const place = below(frame.length, random)
-    return { bytes: frame.toSpliced(place, 0, at(frame, place)), hurt: 1 }
+    const index = below(frame.length, random)
+    return { bytes: frame.toSpliced(index, 0, at(frame, index)), hurt: 1 }
   },
   swapped(frame, random) {
-    const place = below(frame.length - 1, random)
-    return { bytes: frame.with(place, at(frame, place + 1)).with(place + 1, at(frame, place)), hurt: 2 }
+    const index = below(frame.length - 1, random)
+    return { bytes: frame.with(index, at(frame, index + 1)).with(index + 1, at(frame, index)), hurt: 2 }
   },
   /** In half of the cases exactly one frame's worth of bytes is lost between them. */
   stitched(frame, random, next) {
@@ -392,8 +392,8 @@ const damages = {
 
 type DamageKind = keyof typeof damages
 
-function flipped(frame: Bytes, place: number, random: Random): number[] {
-  return frame.with(place, at(frame, place) ^ (1 << below(8, random)))
+function flipped(frame: Bytes, index: number, random: Random): number[] {
+  return frame.with(index, at(frame, index) ^ (1 << below(8, random)))
 }
 
 const seed = 1405

@@ -1,4 +1,4 @@
-// For tests of sources: a port without a device, frames, and logs in many layouts.
+// Tools for tests of sources: a port without a device, frames, and logs in many layouts.
 
 import { EventEmitter } from 'node:events'
 import type { FrameFormat } from '../page/page-messages.ts'

@@ -101,8 +101,8 @@ function* tokensOf(value: unknown): Generator<string> {
   if (typeof value === 'string' && value.length > pieceLength) {
     yield '"'
     // Half a surrogate pair is escaped; parsers join it with the other half.
-    for (let place = 0; place < value.length; place += pieceLength)
-      yield JSON.stringify(value.slice(place, place + pieceLength)).slice(1, -1)
+    for (let index = 0; index < value.length; index += pieceLength)
+      yield JSON.stringify(value.slice(index, index + pieceLength)).slice(1, -1)
     yield '"'
   } else if (typeof value !== 'object' || value === null) yield JSON.stringify(value ?? null)
   else {
@@ -165,6 +165,6 @@ export function cut({ req, body }: Pick<ParameterizedContext, 'req' | 'body'>): 
 
 /** For shared bytes: a connection that reads nothing holds only one additional piece. */
 export function* piecesOf(bytes: Buffer): Generator<Buffer> {
-  for (let place = 0; place < bytes.length; place += pieceLength)
-    yield bytes.subarray(place, place + pieceLength)
+  for (let index = 0; index < bytes.length; index += pieceLength)
+    yield bytes.subarray(index, index + pieceLength)
 }

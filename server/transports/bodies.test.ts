@@ -1,4 +1,4 @@
-// How large a message may be depends on who sends it.
+// The size limit of a message depends on its sender.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -344,8 +344,8 @@ test('each pause is followed by one resume, however often it has to wait', async
   await settled()
   assert.deepEqual(numbers(), countTo(n))
   assert.ok(flow.length > 4)
-  flow.forEach((word, place) => {
-    assert.equal(word, place % 2 === 0 ? 'pause' : 'resume')
+  flow.forEach((word, index) => {
+    assert.equal(word, index % 2 === 0 ? 'pause' : 'resume')
   })
   assert.equal(flow.at(-1), 'resume')
 })

@@ -38,7 +38,7 @@ test('the length of a frame is in bytes, not characters', async () => {
   assert.deepEqual(JSON.parse(await readByWs(socketFraming.encode(frame, null))), frame)
 })
 
-/** A socket that records what is written to it: a list of texts for each write. */
+/** A socket that records its writes: a list of texts for each. */
 class FakeSocket extends EventEmitter {
   readonly OPEN = 1
   readyState = 1

@@ -16,7 +16,7 @@ test('the depth of a text is that of its parsed value', () => {
     if (choice === 1) return random()
     if (choice === 2) return null
     const items = Array.from({ length: Math.floor(random() * 4) }, () => draw(level + 1))
-    return choice === 3 ? items : Object.fromEntries(items.map((item, place) => [`${text()}${place}`, item]))
+    return choice === 3 ? items : Object.fromEntries(items.map((item, index) => [`${text()}${index}`, item]))
   }
   for (let n = 0; n < 2000; n += 1) {
     const value = draw(0)

@@ -21,9 +21,9 @@ export function measureJson(text: string): { readonly depth: number; readonly va
   let level = 0
   let depth = 0
   let values = 1
-  for (let place = 0; place < text.length; place += 1) {
-    const code = text.charCodeAt(place)
-    if (code === codes.quote) place = endOfString(text, place)
+  for (let index = 0; index < text.length; index += 1) {
+    const code = text.charCodeAt(index)
+    if (code === codes.quote) index = endOfString(text, index)
     else if (code === codes.comma) values += 1
     else if (code === codes.list || code === codes.object) {
       level += 1

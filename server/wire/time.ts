@@ -50,8 +50,8 @@ export function createSeededRandom(seed: number): Random {
 export function shuffled<Value>(values: readonly Value[], random: Random): Value[] {
   const drawn = [...values]
   for (let last = drawn.length - 1; last > 0; last -= 1) {
-    const place = Math.floor(random() * (last + 1))
-    ;[drawn[last], drawn[place]] = [drawn[place] as Value, drawn[last] as Value]
+    const index = Math.floor(random() * (last + 1))
+    ;[drawn[last], drawn[index]] = [drawn[index] as Value, drawn[last] as Value]
   }
   return drawn
 }

@@ -1,4 +1,4 @@
-// The log's contract over a stream, and what several processes of one log receive.
+// The log's contract over a stream, and the messages that several processes of one log receive.
 
 import assert from 'node:assert/strict'
 import { duplexPair } from 'node:stream'
@@ -64,8 +64,8 @@ test('all processes receive the same messages in one order, with the same cursor
     return { seen, cursors }
   })
   const seqs = await Promise.all(
-    joined.flatMap(({ log }, place) =>
-      countTo(50).map((n) => log.append({ ...draft(`w${place}-${n}`), from: `w${place}` }, startMs)),
+    joined.flatMap(({ log }, index) =>
+      countTo(50).map((n) => log.append({ ...draft(`w${index}-${n}`), from: `w${index}` }, startMs)),
     ),
   )
   assert.deepEqual(

@@ -46,7 +46,7 @@ type FromHost =
   | { readonly outage: Outage | null }
 
 /** Unread data of one process, 64 MiB, above which it is cut off. */
-const maxWaitingBytes = 67_108_864
+const maxUnreadBytes = 67_108_864
 
 /** Notes received on `bus` come from the joined processes; those posted to it go to all of them. */
 export function hostLog(log: Log, maxBytes?: number) {
@@ -72,7 +72,7 @@ export function hostLog(log: Log, maxBytes?: number) {
   function tell(link: Duplex, line: string): void {
     if (!link.writable) return
     link.write(line)
-    if (link.writableLength > maxWaitingBytes) link.destroy()
+    if (link.writableLength > maxUnreadBytes) link.destroy()
   }
 
   function tellAll(told: FromHost, except?: Duplex): void {

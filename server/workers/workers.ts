@@ -298,7 +298,7 @@ export async function startWorkers(
   signal.addEventListener('abort', stopEarly)
   try {
     // The first worker finds out whether the ports are free; meanwhile the others load.
-    await Promise.all(Array.from({ length: count }, (_, place) => begin(place + 1, place === 0)))
+    await Promise.all(Array.from({ length: count }, (_, index) => begin(index + 1, index === 0)))
     return { ports: await ports, close }
   } catch (error) {
     await close(0)

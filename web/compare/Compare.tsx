@@ -353,12 +353,12 @@ function Dots({ times, row, axis }: { times: readonly number[]; row: Row; axis: 
   const x = (time: number) => (axis.placeOf(time) * width).toFixed(1)
   const estimate = estimateOf(row)
   // In five lanes, so that equal values stay visible.
-  const lane = (place: number) => 6 + ((place * 2) % 5) * 6
+  const lane = (index: number) => 6 + ((index * 2) % 5) * 6
   return (
     <div className="comparison-plot" aria-hidden="true">
       <svg viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" aria-hidden="true">
         <path className="plot-ticks" d={axis.ticks.map((tick) => `M${x(tick)} 0v${height}`).join('')} />
-        <path className="plot-dots" d={times.map((time, place) => `M${x(time)} ${lane(place)}h0`).join('')} />
+        <path className="plot-dots" d={times.map((time, index) => `M${x(time)} ${lane(index)}h0`).join('')} />
         {estimate?.interval && (
           <path
             className="plot-interval"

@@ -23,15 +23,15 @@ const [first, second, third] = modes.map(({ name }) => name)
 
 /** Rows of the first modes, with these medians by round. */
 function rowsWith(...medians: readonly (readonly (number | null)[])[]): Row[] {
-  return medians.map((of, place) => {
-    const mode = modes[place]
+  return medians.map((of, index) => {
+    const mode = modes[index]
     assert.ok(mode)
     return { mode, serverHttp: mode.http, sent: 10, received: 10, medians: of, failure: null }
   })
 }
 
-const turnOf = (place: number, change: Partial<Turn>): Turn => {
-  const mode = modes[place]
+const turnOf = (index: number, change: Partial<Turn>): Turn => {
+  const mode = modes[index]
   assert.ok(mode)
   const usual = { openMs: 5, serverHttp: mode.http, roundTripMs: 3, closing: null, times: [1, 2, 3] }
   return { mode, ...usual, ...change }
@@ -167,8 +167,8 @@ test('the plan: every order is equally likely, pauses have random phases, and th
 const result = {
   at: 1_795_000_000_000,
   browser: 'Firefox 128',
-  rows: rowsWith([1.234, null, 30.5], [2, 2, 2]).map((row, place) =>
-    place === 0 ? row : { ...row, serverHttp: null, received: 9, failure: 'missing' as const },
+  rows: rowsWith([1.234, null, 30.5], [2, 2, 2]).map((row, index) =>
+    index === 0 ? row : { ...row, serverHttp: null, received: 9, failure: 'missing' as const },
   ),
 }
 

@@ -221,7 +221,7 @@ export function verdictOf(rows: readonly Row[]): { modes: readonly WindowMode[];
   const [best, ...others] = ranked(rows).filter((row) => estimateOf(row) !== null)
   if (!best) return { modes: [], compared: 0 }
   const corrected = holm(others.map((row) => pairedP(row, best)))
-  const undecided = others.filter((_, place) => (corrected[place] ?? 1) >= 0.05)
+  const undecided = others.filter((_, index) => (corrected[index] ?? 1) >= 0.05)
   return { modes: [best, ...undecided].map(({ mode }) => mode), compared: others.length }
 }
 

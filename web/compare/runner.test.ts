@@ -87,7 +87,7 @@ test('a turn times each probe from departure to arrival, excludes the warm-up, a
   assert.deepEqual([turn.openMs, turn.serverHttp, turn.closing], [3, mode.http, null])
   assert.deepEqual([...new Set(on.sent.map(({ channel, kind }) => `${channel} ${kind}`))], ['probes probe'])
   assert.deepEqual([on.sent.length, on.open.size], [5, 0])
-  const gaps = on.sent.slice(1).map(({ at }, place) => at - (on.sent[place]?.at ?? 0))
+  const gaps = on.sent.slice(1).map(({ at }, index) => at - (on.sent[index]?.at ?? 0))
   assert.ok(new Set(gaps).size > 1, `${gaps}`)
 })
 

@@ -133,8 +133,8 @@ test('names of documents, people, images and files keep characters whole', () =>
 
 test('changes keep characters whole, also in batches, and another document receives the same text', () => {
   const random = createSeededRandom(3)
-  for (const [place, text] of texts.entries()) {
-    const next = texts[(place + 1) % texts.length] ?? ''
+  for (const [index, text] of texts.entries()) {
+    const next = texts[(index + 1) % texts.length] ?? ''
     const now = paragraphs(text)
     const then = paragraphs(random() < 0.5 ? next : mixed(text, next, random))
     const source = text + next

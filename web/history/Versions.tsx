@@ -359,13 +359,13 @@ function Authors({ version }: { readonly version: Version }) {
 }
 
 function Lines({ version }: { readonly version: Version }) {
-  return partsOf(version.lines).map((part, place) =>
+  return partsOf(version.lines).map((part, index) =>
     'line' in part ? (
       // biome-ignore lint/suspicious/noArrayIndexKey: lines have no identity over versions.
-      <Block key={place} line={part.line} version={version} />
+      <Block key={index} line={part.line} version={version} />
     ) : (
       // biome-ignore lint/suspicious/noArrayIndexKey: as above.
-      <List key={place} part={part} version={version} />
+      <List key={index} part={part} version={version} />
     ),
   )
 }
@@ -381,13 +381,13 @@ function List({ part, version }: { readonly part: ListPart; readonly version: Ve
   return createElement(
     part.kind,
     null,
-    part.items.map(({ line, lists }, place) => (
+    part.items.map(({ line, lists }, index) => (
       // biome-ignore lint/suspicious/noArrayIndexKey: lines have no identity over versions.
-      <li key={place}>
+      <li key={index}>
         {content(line, version)}
-        {lists.map((list, place) => (
+        {lists.map((list, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: as above.
-          <List key={place} part={list} version={version} />
+          <List key={index} part={list} version={version} />
         ))}
       </li>
     )),
@@ -397,9 +397,9 @@ function List({ part, version }: { readonly part: ListPart; readonly version: Ve
 function content(line: Line, version: Version): ReactNode {
   const segments = version.segments.get(line) ?? []
   if (segments.length === 0) return <br />
-  return segments.map(({ author, runs }, place) => (
+  return segments.map(({ author, runs }, index) => (
     // biome-ignore lint/suspicious/noArrayIndexKey: segments have no identity over versions.
-    <span key={place} className="by" data-colour={colourOf(author)} title={formatAuthor(author)}>
+    <span key={index} className="by" data-colour={colourOf(author)} title={formatAuthor(author)}>
       {inlineNodes(runs).map(inline)}
     </span>
   ))

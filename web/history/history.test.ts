@@ -9,11 +9,11 @@ import { formatAuthor, Replay } from './replay.ts'
 function writers() {
   const docs = [createDocument(), createDocument()] as const
   const updates: { seq: number; from: string; acceptedAt: number; update: string }[] = []
-  for (const [place, doc] of docs.entries())
+  for (const [index, doc] of docs.entries())
     doc.on('update', (update: Uint8Array, origin: unknown) => {
       if (origin === 'log') return
       const seq = updates.length + 1
-      updates.push({ seq, from: `w${place}`, acceptedAt: 1000 + seq, update: toBase64(update) })
+      updates.push({ seq, from: `w${index}`, acceptedAt: 1000 + seq, update: toBase64(update) })
       for (const other of docs) if (other !== doc) Y.applyUpdate(other, update, 'log')
     })
   return { texts: [documentText(docs[0]), documentText(docs[1])] as const, docs, updates }

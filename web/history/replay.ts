@@ -95,15 +95,15 @@ export class Replay {
   sittings(): Sitting[] {
     const all: { person: string; versions: number[]; from: number; to: number }[] = []
     const newest = new Map<string, (typeof all)[number]>()
-    for (const [place, { from, at }] of this.#updates.entries()) {
+    for (const [index, { from, at }] of this.#updates.entries()) {
       // All windows of a browser have the same fingerprint.
       const person = fingerprintIn(from) ?? from
       const sitting = newest.get(person)
       if (sitting && at - sitting.to <= longPauseMs) {
-        sitting.versions.push(place + 1)
+        sitting.versions.push(index + 1)
         sitting.to = at
       } else {
-        const next = { person, versions: [place + 1], from: at, to: at }
+        const next = { person, versions: [index + 1], from: at, to: at }
         newest.set(person, next)
         all.push(next)
       }
@@ -118,8 +118,8 @@ export class Replay {
   versionAt(at: number): number | null {
     const exact = this.#updates.findLastIndex((update) => update.at === at)
     // The log may have lost that update.
-    const place = exact === -1 ? this.#updates.findLastIndex((update) => update.at <= at) : exact
-    if (place !== -1) return place + 1
+    const index = exact === -1 ? this.#updates.findLastIndex((update) => update.at <= at) : exact
+    if (index !== -1) return index + 1
     return this.#baseAt !== null && at >= this.#baseAt ? 0 : null
   }
 

@@ -33,7 +33,7 @@ const processWith = (seconds: readonly MonitorSecond[], name = 'server'): Monito
 })
 
 const chartNamed = (name: string, ...processes: readonly (readonly MonitorSecond[])[]) =>
-  chartsOf(processes.map((seconds, place) => processWith(seconds, `worker-${place + 1}`))).find(
+  chartsOf(processes.map((seconds, index) => processWith(seconds, `worker-${index + 1}`))).find(
     (chart) => chart.name === name,
   )
 
@@ -111,7 +111,7 @@ test('each process has a row; a single-process server has none', () => {
 
 test('a reply adds newer seconds, and removes the oldest and processes it does not name', () => {
   const reply = { node: 'v26.10.0', log: 'SQLite' }
-  const seconds = Array.from({ length: 119 }, (_second, place) => secondAt(place * 1000))
+  const seconds = Array.from({ length: 119 }, (_second, index) => secondAt(index * 1000))
   const known = [processWith(seconds, 'worker-1'), processWith(seconds, 'worker-2')]
   const newer = [118, 119, 120].map((at) => secondAt(at * 1000))
   const next = withReply(known, { ...reply, processes: [processWith(newer, 'worker-2')] })

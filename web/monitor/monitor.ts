@@ -171,7 +171,7 @@ function momentsOf(processes: readonly MonitorProcess[]): MonitorSecond[][] {
   const moments = Array.from({ length: secondsKept }, (): MonitorSecond[] => [])
   for (const { seconds } of processes) {
     let lastPlace = -1
-    const add = (place: number, second: MonitorSecond | undefined) => second && moments[place]?.push(second)
+    const add = (index: number, second: MonitorSecond | undefined) => second && moments[index]?.push(second)
     for (const [index, second] of seconds.entries()) {
       const place = secondsKept - 1 - Math.round((newestAt - second.at) / 1000)
       if (place <= lastPlace) continue

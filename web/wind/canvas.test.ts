@@ -10,7 +10,7 @@ interface Request {
   readonly afterMs: number
 }
 
-/** A page whose frames come when the test says so. */
+/** A page whose frames occur when the test says so. */
 function stage(againInMs: () => number | null = () => null) {
   const requests = new Set<Request>()
   const seen = new Set<() => void>()

@@ -30,7 +30,7 @@ function place() {
   return { element, canvas, context }
 }
 
-/** A window whose frames come when the test says so, and whose clock stands still. */
+/** A window whose frames occur when the test says so, and whose clock stands still. */
 function open(t: TestContext) {
   const page = fakePage(t)
   const time = createManualTime(startAt)

@@ -271,7 +271,7 @@ function plotOn(
     return value === null ? null : [xOf(seconds), yOf(value)]
   }
   // On pixel centres, for lines one pixel wide.
-  const sharp = (place: number) => Math.round(place - 0.5) + 0.5
+  const sharp = (index: number) => Math.round(index - 0.5) + 0.5
 
   context.clearRect(0, 0, width, height)
   context.beginPath()

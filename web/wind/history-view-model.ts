@@ -128,18 +128,18 @@ export function columnAt(
 ): { readonly place: number; readonly column: Column } {
   // A gap is between its ends, which are readings.
   const next = columns.findIndex(({ from, speed }) => (speed === null ? from >= seconds : from > seconds))
-  const place = (next === -1 ? columns.length : next) - 1
-  const before = columns[place]
-  const after = columns[place + 1]
+  const index = (next === -1 ? columns.length : next) - 1
+  const before = columns[index]
+  const after = columns[index + 1]
   const sinceSeconds = before ? Math.max(0, seconds - before.to) : Number.POSITIVE_INFINITY
   const untilSeconds = after ? after.from - seconds : Number.POSITIVE_INFINITY
   const isAfter = untilSeconds < sinceSeconds
   const nearest = isAfter ? after : before
   const isMeasured = nearest && nearest.speed !== null && Math.min(sinceSeconds, untilSeconds) * 1000 <= gapMs
-  if (isMeasured) return { place: isAfter ? place + 1 : place, column: nearest }
+  if (isMeasured) return { place: isAfter ? index + 1 : index, column: nearest }
   const isPast = after === undefined && before?.speed !== null
   return {
-    place: isPast ? columns.length : place,
+    place: isPast ? columns.length : index,
     column: { seconds, from: seconds, to: seconds, ...nothing },
   }
 }

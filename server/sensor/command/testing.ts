@@ -1,4 +1,4 @@
-// For tests of the sensor command: a scripted sensor on a fake port, and manual time.
+// Tools for tests of the sensor command: a scripted sensor on a fake port, and manual time.
 
 import assert from 'node:assert/strict'
 import { createManualTime } from '../../wire/testing.ts'

@@ -215,7 +215,7 @@ const places = [0, 1, 2, 3, 4, 5, 6, 7]
  * after the first start bit began. `ratio` is the host's baud rate divided by the sender's.
  */
 export function misread(bytes: Uint8Array, { startBits = 0, ratio = 1 }): Uint8Array {
-  const levels = Array.from(bytes, (byte) => [0, ...places.map((place) => (byte >> place) & 1), 1]).flat()
+  const levels = Array.from(bytes, (byte) => [0, ...places.map((index) => (byte >> index) & 1), 1]).flat()
   const levelAt = (bits: number) => levels[Math.floor(bits)] ?? 1
   const bit = 1 / ratio
   const read: number[] = []
@@ -223,7 +223,7 @@ export function misread(bytes: Uint8Array, { startBits = 0, ratio = 1 }): Uint8A
     if (levelAt(at) === 1 || levelAt(at + bit / 2) === 1) at += bit / 16
     else {
       const start = at + 1.5 * bit
-      read.push(places.reduce((byte, place) => byte | (levelAt(start + place * bit) << place), 0))
+      read.push(places.reduce((byte, index) => byte | (levelAt(start + index * bit) << index), 0))
       at += 9.5 * bit
     }
   }

@@ -1,4 +1,4 @@
-// For tests: a simulated WindSonic on manual time, with a host that records its output.
+// A simulated WindSonic on manual time, with a host that records its output, for tests.
 
 import { createManualTime } from '../../wire/testing.ts'
 import { createSeededRandom } from '../../wire/time.ts'
