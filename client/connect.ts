@@ -201,7 +201,7 @@ export class Crosswind {
       .then(([newest, to]) => follower.joined?.(newest, to))
       .catch((error) => this.#refuse(name, follower, error))
     return {
-      maxInFlight: () => modeNamed(this.#state.mode, this.#modes).maxInFlight,
+      link: this.#link,
       page: async (after) => {
         await reading
         return this.#page(name, after)
@@ -411,7 +411,6 @@ export class Crosswind {
           this.#rooms.forEach((follower, name) => {
             follower.missed?.(from, to)?.catch((error) => this.#refuse(name, follower, error))
           }),
-        onHide: () => this.#rooms.forEach((follower) => void follower.hide?.()),
         onAwareness: (frame) => this.#rooms.get(frame.channel)?.presence.heard(frame, name),
         onStateRefused: (channel = '', error) => this.#rooms.get(channel)?.presence.refused(error),
         onOutbox: ({ unstored }) => this.#changed({ pending: unstored }),

@@ -16,8 +16,7 @@ import {
 import { RefusedError } from './transports/transport.ts'
 
 export interface DocumentDraft extends PendingDraft, UnstoredDraft {
-  /** Updates that are merged into it when it is sent or saved: a long paste consists of many. */
-  readonly joined: readonly UpdateBody[]
+  readonly edits: number
   /** Exceeds the bounds: kept in this window only. */
   readonly isOver: boolean
   /** What happens if its id is refused: it gets another, a newer draft contains it, or it is refused. */
@@ -28,8 +27,6 @@ export interface DocumentDrafts extends Drafts {
   readonly pending: readonly DocumentDraft[]
   /** Number of edits dropped for newer ones since none was pending. */
   readonly superseded: number
-  /** Departure of the newest update that had to wait, ms since the epoch. */
-  readonly leavesAt: number
   /** Ids of drafts that this window may not send: what is saved of them stays, for one that may. */
   readonly left: ReadonlySet<string>
 }
@@ -39,6 +36,8 @@ export interface DocumentPolicyOptions {
   readonly window: string
   readonly bounds: Bounds
   readonly random: Random
+  /** Codes of refusals after which what is saved of an update or edit stays, for a window that may send it. */
+  readonly keptRefusals?: readonly string[]
 }
 
 /** They say nothing of the content, which is sent again under this window's name. */
@@ -55,7 +54,7 @@ export function documentPolicy(options: DocumentPolicyOptions): OutboxPolicy<Doc
   const { bounds } = options
   const plain = plainPolicy(bounds)
   return {
-    none: { pending: [], superseded: 0, leavesAt: Number.NEGATIVE_INFINITY, left: new Set() },
+    none: { pending: [], superseded: 0, left: new Set() },
     add({ pending, superseded }, message, nextId, cursor) {
       const added = documentDraft({ draft: { id: nextId(), ...message }, cursor, edits: 1 })
       const { outdated, isOver } = fit(added, pending, bounds)
@@ -99,7 +98,6 @@ export const documentDraft = ({ draft, cursor, edits }: UnstoredDraft): Document
   ...pendingDraft(draft),
   cursor,
   edits,
-  joined: [],
   isOver: false,
   ifIdRefused: 'rename',
 })
@@ -156,12 +154,12 @@ function afterRefusal(
   draft: Draft,
   code: string,
   nextId: () => string,
-  { window, random }: DocumentPolicyOptions,
+  { window, random, keptRefusals = accessRefusals }: DocumentPolicyOptions,
 ): Change<DocumentDrafts> | null {
   const ended = pending.find((one) => one.draft === draft)
   // A message of an application has an answer under its id.
   if (!ended || draft.kind === 'json') return null
-  if (accessRefusals.includes(code)) return { left: new Set([...left, draft.id]) }
+  if (keptRefusals.includes(code)) return { left: new Set([...left, draft.id]) }
   if (!nameRefusals.includes(code) || ended.ifIdRefused === 'refuse') return null
   // Resending would put it after newer messages, which contain it.
   if (ended.ifIdRefused === 'supersede')
@@ -180,7 +178,9 @@ function afterRefusal(
 
 /** As for documents, except that messages outlive a refusal of the whole window. */
 export function keptPolicy(options: DocumentPolicyOptions): OutboxPolicy<DocumentDrafts> {
-  const documents = documentPolicy(options)
+  // What an update builds on may wait in another window.
+  const keptRefusals = [...accessRefusals, 'update-gap']
+  const documents = documentPolicy({ ...options, keptRefusals })
   return {
     none: documents.none,
     summary: documents.summary,
@@ -202,54 +202,91 @@ export function keptPolicy(options: DocumentPolicyOptions): OutboxPolicy<Documen
 interface Merging {
   /** Returns one update equivalent to all of these. */
   readonly mergeUpdates: (updates: readonly UpdateBody[]) => UpdateBody
-  /** Minimum interval between updates, ms. With 0, updates are merged only in a long queue. */
-  readonly pauseMs: number
-  /** Size limit of a message in UTF-8 bytes. */
-  readonly maxBytes: number
+  /** Minimum interval between updates, ms. */
+  readonly pauseMs?: number
+  /** Queue length from which updates are merged. Default: 1 with a pause, otherwise a long queue. */
+  readonly minQueued?: number
+  /** Size limit of what is merged during a pause, in UTF-8 bytes. */
+  readonly maxBytes?: number
 }
 
 /** Limits merging into a draft that has waited longer than the pause: each save rewrites the whole draft. */
 const maxGrownBytes = 16_384
 
-/** From this queue length on, updates are merged even without a pause. */
 const manyDrafts = 64
 
-/** The same policy, but updates that wait are merged. */
-export function mergingPolicy(
-  policy: OutboxPolicy<DocumentDrafts>,
-  { mergeUpdates, pauseMs, maxBytes }: Merging,
-): OutboxPolicy<DocumentDrafts> {
+/**
+ * The same policy, but updates that wait are merged, and what was merged is taken apart if the server refuses it
+ * as too large.
+ */
+export function mergingPolicy<All extends Drafts>(
+  policy: OutboxPolicy<All>,
+  { mergeUpdates, pauseMs = 0, minQueued = pauseMs > 0 ? 1 : manyDrafts, maxBytes = maxGrownBytes }: Merging,
+): OutboxPolicy<All> {
+  type Pending = All['pending'][number]
+
   /** Null unless the newest draft is an unsent update of this window with room for another. */
-  function join(pending: readonly DocumentDraft[], { channel, kind, from, at, body }: Omit<Draft, 'id'>) {
+  function join(pending: readonly Pending[], { channel, kind, from, at, body }: Omit<Draft, 'id'>) {
     const newest = pending.at(-1)
-    if (newest?.state !== 'waiting' || pending.length < (pauseMs > 0 ? 1 : manyDrafts)) return null
-    const { draft, bytes, edits, joined, leavesAt } = newest
+    if (newest?.state !== 'waiting' || pending.length < minQueued) return null
+    const { draft, bytes, edits = 1, parts = [draft.body as UpdateBody], leavesAt } = newest
     if (kind !== 'update' || draft.kind !== kind || draft.channel !== channel || draft.from !== from)
       return null
     const update = body as UpdateBody
     const grown = bytes + update.update.length
     if (grown > (at < leavesAt ? maxBytes : maxGrownBytes)) return null
-    return { ...newest, bytes: grown, edits: edits + 1, joined: [...joined, update] }
+    return { ...newest, bytes: grown, edits: edits + 1, parts: [...parts, update], isComplete: false }
+  }
+
+  function merge(draft: Draft, parts: readonly UpdateBody[]) {
+    const merged = { ...draft, body: mergeUpdates(parts) }
+    return { draft: merged, bytes: bytesOf(merged), isComplete: true }
+  }
+
+  /** Null unless it was merged in this window. */
+  function halve({ pending }: All, refused: Draft | undefined, nextId: () => string): Change<All> | null {
+    const old = pending.find(({ draft }) => draft === refused)
+    const { draft, edits = 0, parts = [] } = old ?? {}
+    if (!draft || parts.length < 2) return null
+    const middle = Math.ceil(parts.length / 2)
+    const half = (some: readonly UpdateBody[], edits: number): Pending => ({
+      ...old,
+      ...merge({ ...draft, id: nextId() }, some),
+      state: 'waiting',
+      leavesAt: 0,
+      edits,
+      parts: some,
+    })
+    const later = parts.slice(middle)
+    const halves = [half(parts.slice(0, middle), edits - later.length), half(later, later.length)]
+    const rest = pending.filter((one) => one !== old)
+    const isInFlight = ({ state }: Pending) => state === 'inFlight'
+    const change: Change = {
+      // Those in flight stay before those that wait.
+      pending: [...rest.filter(isInFlight), ...halves, ...rest.filter((one) => !isInFlight(one))],
+      tell: (listener) => listener.onRenamed?.(draft.id, ...halves.map((one) => one.draft)),
+    }
+    return change as Change<All>
   }
 
   return {
     none: policy.none,
     summary: policy.summary,
-    answer: policy.answer,
     add(drafts, message, nextId, cursor, isConnected) {
       const joined = join(drafts.pending, message)
-      if (joined) return { pending: [...drafts.pending.slice(0, -1), joined] }
+      if (joined) return { pending: [...drafts.pending.slice(0, -1), joined] } as unknown as Change<All> & All
       const change = policy.add(drafts, message, nextId, cursor, isConnected)
       const added = change?.pending.at(-1)
-      if (!change || !added || message.kind !== 'update' || !isConnected) return change
+      if (!change || !added || message.kind !== 'update' || !isConnected || pauseMs === 0) return change
       // The first update after a pause leaves at once.
-      const leavesAt = Math.max(message.at, drafts.leavesAt + pauseMs)
+      const leavesAt = Math.max(message.at, (drafts.leavesAt ?? Number.NEGATIVE_INFINITY) + pauseMs)
       return { ...change, leavesAt, pending: [...change.pending.slice(0, -1), { ...added, leavesAt }] }
     },
-    complete({ draft, joined }) {
-      if (joined.length === 0) return {}
-      const complete = { ...draft, body: mergeUpdates([draft.body, ...joined] as UpdateBody[]) }
-      return { draft: complete, bytes: bytesOf(complete), joined: [] }
+    answer(drafts, ended, answer, nextId, isDenied) {
+      const isTooLarge = 'code' in answer && answer.code === 'too-large'
+      const halves = isTooLarge ? halve(drafts, ended[0], nextId) : null
+      return halves ?? policy.answer(drafts, ended, answer, nextId, isDenied)
     },
+    complete: ({ draft, parts, isComplete }) => (parts && isComplete === false ? merge(draft, parts) : {}),
   }
 }

@@ -64,7 +64,10 @@ export class DraftKeeper implements OutboxKeeper {
       ({ draft, state }) => isFirst && draft.from === window && state !== 'inFlight',
     )
     const earlier = pending.filter((one) => !later.includes(one))
-    outbox.change({ pending: append(earlier, [...adopted.map(documentDraft), ...later]) })
+    outbox.change({
+      pending: append(earlier, [...adopted.map(documentDraft), ...later]),
+      tell: (listener) => listener.onAdopted?.(adopted.map(({ draft }) => draft)),
+    })
   }
 
   changed(isConnected: boolean): void {

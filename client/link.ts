@@ -91,8 +91,6 @@ export interface LinkListener extends OutboxListener {
   /** Messages between these cursors were missed; the newest of each channel and kind follow. */
   onMissed?(from: string, to: string): void
   onPresence?(presence: Presence): void
-  /** The page may end with this call: what is published now leaves, too. */
-  onHide?(): void
   /** Changes of the windows shown; an empty `whole` a while after the connection is lost. */
   onAwareness(frame: AwarenessFrame): void
   /** A state is larger than the server accepts; what was shown before stays. */
@@ -231,7 +229,6 @@ export class Link<All extends Drafts = Drafts> implements Sleeper {
     const { baseFor, proof, platform } = this.#options
     const arrives = this.#lastState?.state === 'open' && this.#current?.uplink.outlivesPage
     const sent = this.outbox.sent()
-    this.#listener.onHide?.()
     const left = this.outbox.leave()
     // All together, so that none overtakes another.
     if (arrives && left.every(({ id }) => sent.includes(id))) return

@@ -111,7 +111,11 @@ class Life {
       onStored: ({ id }) => this.#hear(() => this.#ended(id, 'stored')),
       onRefused: ({ id }) => this.#hear(() => this.#refused(id)),
       onSuperseded: ({ id }) => this.#hear(() => this.#superseded(id)),
-      onRenamed: (id, draft) => this.#hear(() => this.#renamed(id, draft)),
+      onRenamed: (id, first, ...others) =>
+        this.#hear(() => {
+          if (first && others.length > 0) this.#halved(id, [first, ...others])
+          else if (first) this.#renamed(id, first)
+        }),
     })
     this.#keeper = new DraftKeeper(this.#outbox, { ...own, store: this.#store, handsOver: door === 'drafts' })
   }
@@ -255,6 +259,24 @@ class Life {
       )
     assert.deepEqual([draft.from, draft.kind, draft.channel, textsIn(draft)], [window, kind, channel, texts])
     this.#add(draft, texts, edits, true)
+  }
+
+  /** With all its texts, before all that waits. */
+  #halved(id: string, halves: readonly Draft[]): void {
+    const old = this.#ended(id, 'renamed')
+    assert.deepEqual(halves.flatMap(textsIn), old.texts)
+    const pending = new Map(this.#outbox.drafts.pending.map((one) => [one.draft.id, one]))
+    const added = halves.map((half): [string, Live] => {
+      assert.ok(!this.#endings.has(half.id), `${half.id} is used twice`)
+      return [half.id, { ...old, texts: textsIn(half), edits: pending.get(half.id)?.edits ?? 0 }]
+    })
+    assert.equal(
+      added.reduce((sum, [, { edits }]) => sum + edits, 0),
+      old.edits,
+    )
+    const live = new Map([...this.#live, ...added])
+    this.#live.clear()
+    for (const one of pending.keys()) this.#live.set(one, live.get(one) ?? assert.fail(`${one} is unknown`))
   }
 
   // The server

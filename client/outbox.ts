@@ -1,6 +1,6 @@
 // Drafts that the server has not stored: numbered, bounded, sent in order, a few at a time, and resent.
 
-import type { Bodies, Draft, Kind, Stored } from '../server/wire/messages.ts'
+import type { Bodies, Draft, Kind, Stored, UpdateBody } from '../server/wire/messages.ts'
 import { nothingPlanned, type Timers } from '../server/wire/time.ts'
 import { BusyError, type OpenTransport, RefusedError } from './transports/transport.ts'
 
@@ -25,8 +25,10 @@ export interface OutboxListener {
   onRefused(draft: Draft, sentence: string, code: string): void
   /** A newer draft contains this one. */
   onSuperseded?(draft: Draft): void
-  /** Resent under a new id: the log holds another message under the old one. */
-  onRenamed?(id: string, draft: Draft): void
+  /** Resent under a new id, since the log holds another message under the old one; or in several, being too large. */
+  onRenamed?(id: string, ...drafts: readonly Draft[]): void
+  /** Closed windows left them. */
+  onAdopted?(drafts: readonly Draft[]): void
 }
 
 /** A draft that has not ended. Only the outbox changes one. */
@@ -38,11 +40,19 @@ export interface PendingDraft {
   leavesAt: number
   /** Of its JSON in UTF-8. */
   readonly bytes: number
+  /** How many it contains, if a policy merges them. */
+  readonly edits?: number
+  /** What is merged in it, in order, if this window merged it. */
+  readonly parts?: readonly UpdateBody[]
+  /** False while the draft lacks some of its parts. */
+  readonly isComplete?: boolean
 }
 
 export interface Drafts {
   /** In sending order. */
   readonly pending: readonly PendingDraft[]
+  /** Departure of the newest update that had to wait, ms since the epoch. */
+  readonly leavesAt?: number
 }
 
 /** What becomes of drafts, and what the listener is told of it. */
@@ -154,8 +164,9 @@ export const plainPolicy = ({ messages, bytes } = usualBounds): OutboxPolicy<Dra
 
 export class Outbox<All extends Drafts = Drafts> {
   readonly #options: OutboxOptions
-  readonly #policy: OutboxPolicy<All>
-  readonly #listener: OutboxListener
+  readonly listeners: Set<OutboxListener>
+  /** May be replaced by one that adds to it. */
+  policy: OutboxPolicy<All>
   #drafts: All
   #keeper: OutboxKeeper | null = null
   #round: SendRound | null = null
@@ -165,8 +176,8 @@ export class Outbox<All extends Drafts = Drafts> {
 
   constructor(options: OutboxOptions, policy: OutboxPolicy<All>, listener: OutboxListener) {
     this.#options = options
-    this.#policy = policy
-    this.#listener = listener
+    this.policy = policy
+    this.listeners = new Set([listener])
     this.#drafts = policy.none
   }
 
@@ -176,7 +187,7 @@ export class Outbox<All extends Drafts = Drafts> {
   }
 
   get state(): OutboxState {
-    return { ...this.#policy.summary(this.#drafts), ...this.#keeper?.state }
+    return { ...this.policy.summary(this.#drafts), ...this.#keeper?.state }
   }
 
   get drafts(): All {
@@ -195,7 +206,7 @@ export class Outbox<All extends Drafts = Drafts> {
   publish<K extends Kind>(channel: string, kind: K, body: Bodies[K], cursor: string | null): Draft<K> | null {
     const { window, timers } = this.#options
     const message = { channel, kind, from: window, at: timers.now(), body }
-    const change = this.#policy.add(this.#drafts, message, this.#nextId, cursor, this.#round !== null)
+    const change = this.policy.add(this.#drafts, message, this.#nextId, cursor, this.#round !== null)
     if (!change) return null
     this.change(change)
     return change.pending.at(-1)?.draft as Draft<K>
@@ -209,7 +220,7 @@ export class Outbox<All extends Drafts = Drafts> {
   /** Replaces drafts, tells of it, and sends and saves what is new. */
   change({ tell, ...drafts }: Change<All>): void {
     this.#drafts = { ...this.#drafts, ...drafts }
-    tell?.(this.#listener)
+    if (tell) this.listeners.forEach(tell)
     this.#sendMore()
     this.#keeper?.changed(this.#round !== null)
     this.report()
@@ -254,17 +265,17 @@ export class Outbox<All extends Drafts = Drafts> {
   close(): void {
     this.#begin(null)
     this.#keeper?.close()
-    this.#drafts = this.#policy.none
+    this.#drafts = this.policy.none
   }
 
   /** Its draft, with all that was merged into it. */
   complete(pending: All['pending'][number]): Draft {
-    return Object.assign(pending, this.#policy.complete?.(pending)).draft
+    return Object.assign(pending, this.policy.complete?.(pending)).draft
   }
 
   /** Tells the state. */
   report(): void {
-    this.#listener.onOutbox(this.state)
+    for (const listener of this.listeners) listener.onOutbox(this.state)
   }
 
   readonly #nextId = () => {
@@ -329,7 +340,6 @@ export class Outbox<All extends Drafts = Drafts> {
   /** A resent draft may be answered twice; the first answer counts. */
   #end(isMeant: (draft: Draft) => boolean, answer: Stored | RefusedError, isDenied?: boolean): void {
     const ended = this.#drafts.pending.map(({ draft }) => draft).filter(isMeant)
-    if (ended.length > 0)
-      this.change(this.#policy.answer(this.#drafts, ended, answer, this.#nextId, isDenied))
+    if (ended.length > 0) this.change(this.policy.answer(this.#drafts, ended, answer, this.#nextId, isDenied))
   }
 }

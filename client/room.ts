@@ -9,6 +9,7 @@ import {
   parseCursor,
 } from '../server/wire/messages.ts'
 import { nothingPlanned } from '../server/wire/time.ts'
+import type { Link } from './link.ts'
 import { listen, type Off, tell } from './listeners.ts'
 import { RefusedError } from './transports/transport.ts'
 
@@ -62,8 +63,6 @@ export interface Follower {
   missed?(from: string, to: string): Promise<void>
   /** The log was replaced. */
   newLog?(): void
-  /** The page may end with this call: what is published now leaves, too. */
-  hide?(): void
   /** The connection was closed, or the channel cannot be read. */
   end(): void
   /** Why it cannot be read. */
@@ -86,8 +85,8 @@ export interface Page {
 
 /** A channel as a follower uses it. */
 export interface Following {
-  /** Messages that may be unanswered at a time, in the mode in use. */
-  maxInFlight(): number
+  /** That of all channels of the connection, with their outbox. */
+  readonly link: Promise<Link>
   /** What is stored after a cursor, `start` or `newest`; later messages come by the stream. Waits for the server. */
   page(after: string): Promise<Page>
   /** See `Room#publish`. */

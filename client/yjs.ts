@@ -8,7 +8,7 @@ import {
 } from 'y-protocols/awareness'
 import * as Y from 'yjs'
 import { contradiction } from '../server/wire/contradiction.ts'
-import { type AwarenessFrame, isKind, type Message } from '../server/wire/messages.ts'
+import type { AwarenessFrame, Draft, Message, UpdateBody } from '../server/wire/messages.ts'
 import {
   type ConnectionState,
   type ConnectOptions,
@@ -18,7 +18,17 @@ import {
   type Following,
   RefusedError,
 } from './connect.ts'
+import { mergingPolicy } from './document-policy.ts'
+import type { Link } from './link.ts'
 import { report, tell } from './listeners.ts'
+import {
+  type Drafts,
+  type Outbox,
+  type OutboxListener,
+  type OutboxPolicy,
+  type PendingDraft,
+  pendingDraft,
+} from './outbox.ts'
 
 export interface ProviderOptions extends ConnectOptions {
   /** False to wait for `connect()`. */
@@ -45,12 +55,6 @@ type EventName = keyof ProviderEvents
 type Listener<Event extends EventName> = (...given: ProviderEvents[Event]) => void
 
 const statuses = { opening: 'connecting', open: 'connected', waiting: 'disconnected' } as const
-
-/** Updates that leave together have at most this size; one alone may be larger. */
-const maxJoinedBytes = 200_000
-
-/** The same for those of a page that is ending: all together have room for 64 KiB. */
-const maxLastBytes = 8192
 
 /** Before what was refused is sent again, with what was changed since. */
 const refusedPauseMs = 2000
@@ -96,18 +100,18 @@ export class CrosswindProvider {
   #synced = false
   #wasSaved: boolean
   #untilSaved = resolvers()
-  /** Not handed to the connection yet. */
-  #waiting: Uint8Array[] = []
-  /** Updates in messages that are not answered, and these messages. */
-  #sent = { updates: 0, messages: 0 }
+  /** The connection's, once it is there. */
+  #link: Link | null = null
+  readonly #outboxListener: OutboxListener
+  /** Updates for its outbox until then. */
+  #early = 0
   /** Updates of which only a comparison with the log can tell whether they are stored. */
   #uncertain: number
-  /** What is waiting may build on something that the log lacks: compare first. */
+  /** Is to be compared with the log. */
   #isBehind = true
-  /** What a comparison found missing in the log. */
-  #difference: Uint8Array | null = null
+  /** The draft of what the newest comparison found missing. */
+  #difference: Draft | null = null
   #comparing: Following | null = null
-  #maxBytes = maxJoinedBytes
   #timer: ReturnType<typeof setTimeout> | undefined
   /** By window: that is the sender, which the server knows. */
   readonly #others = new Map<string, Other>()
@@ -121,7 +125,13 @@ export class CrosswindProvider {
     this.awareness = options.awareness ?? new Awareness(doc)
     this.shouldConnect = options.connect ?? true
     this.#options = options
-    this.#uncertain = doc.store.clients.size > 0 ? 1 : 0
+    this.#uncertain = isEmpty(doc) ? 0 : 1
+    this.#outboxListener = {
+      onOutbox: () => this.#tellSaved(),
+      onStored: (draft) => this.#stored(draft),
+      onRefused: (draft, sentence, code) => this.#refusedWith(draft, new RefusedError(code, sentence)),
+      onAdopted: (drafts) => this.#applyEach(drafts.filter(({ channel }) => channel === roomname)),
+    }
     this.#wasSaved = this.saved
     doc.on('update', this.#onUpdate)
     doc.on('destroy', this.#onDestroy)
@@ -148,7 +158,7 @@ export class CrosswindProvider {
 
   /** Updates of this document that are not stored; several that were joined count as one. */
   get unsaved(): number {
-    return this.#waiting.length + this.#sent.updates + this.#uncertain
+    return this.#pending().length + this.#early + this.#uncertain
   }
 
   get saved(): boolean {
@@ -183,7 +193,6 @@ export class CrosswindProvider {
     const follower: Follower = {
       take: (message) => this.#apply([message]),
       newLog: () => this.#newLog(),
-      hide: () => this.#sendRest(),
       end: () => this.#failed(follower.refusal),
       presence: {
         heard: (frame, own) => this.#heard(frame, own),
@@ -196,8 +205,12 @@ export class CrosswindProvider {
       opened.on('state', (state) => this.#changed(state)),
       opened.on('error', (error) => this.#tellError(error)),
     ]
+    channel.link.then((link) => {
+      if (channel === this.#channel) this.#useOutbox(link)
+    }, ignore)
     this.#leave = () => {
       for (const off of offs) off()
+      this.#link?.outbox.listeners.delete(this.#outboxListener)
       channel.leave()
       if (!connection) opened.close()
     }
@@ -211,7 +224,7 @@ export class CrosswindProvider {
     this.#end()
   }
 
-  /** Also of the awareness, unless it was given. What is not stored yet may be lost: see `whenSaved`. */
+  /** Also of the awareness, unless it was given. Without `drafts`, what is not stored yet may be lost: see `whenSaved`. */
   destroy(): void {
     this.#isDestroyed = true
     this.disconnect()
@@ -258,7 +271,6 @@ export class CrosswindProvider {
     if (status !== 'open') return
     if (!this.#isBehind) this.#setSynced(true)
     else if (this.refused) void this.#compare()
-    this.#flush()
   }
 
   /** The application does not let this client in, or the channel does not exist; null: the connection was closed. */
@@ -287,11 +299,13 @@ export class CrosswindProvider {
   #end(): void {
     if (!this.#channel) return
     clearTimeout(this.#timer)
+    // What becomes of them will not be heard.
+    this.#uncertain = this.unsaved
     this.#leave()
     this.#channel = null
-    // Its answer will not be heard.
-    this.#uncertain += this.#sent.updates
-    this.#sent = { updates: 0, messages: 0 }
+    this.#link = null
+    this.#early = 0
+    this.#difference = null
     this.#isBehind = true
     this.#ownShown = 'null'
     this.#status = null
@@ -312,17 +326,81 @@ export class CrosswindProvider {
 
   readonly #onDestroy = () => this.destroy()
 
-  readonly #onUpdate = (update: Uint8Array, origin: unknown): void => {
+  readonly #onUpdate = (update: Uint8Array, origin: unknown, _doc: Y.Doc, { local }: Y.Transaction): void => {
     if (origin === this) return
-    this.#waiting.push(update)
+    const isRefused = this.refused !== null && !this.#difference
+    // A comparison finds what builds on a refused update, and what another provider, such as y-indexeddb, keeps.
+    if (this.#channel && !isRefused && (local || !this.#isBehind)) this.#publish(this.#channel, update)
+    else this.#uncertain += 1
+    if (isRefused) this.#compareIn(refusedPauseMs)
     this.#tellSaved()
-    if (this.refused) this.#compareIn(refusedPauseMs)
-    else this.#flush()
   }
 
+  #publish(channel: Following, update: Uint8Array): Draft | null {
+    const publish = (link: Link) => link.publish(this.roomname, 'update', { update: toBase64(update) })
+    if (this.#link) return publish(this.#link)
+    this.#early += 1
+    channel.link.then((link) => {
+      if (channel === this.#channel) this.#early -= 1
+      // If the provider was destroyed meanwhile, a later window may send it.
+      publish(link)
+    }, ignore)
+    return null
+  }
+
+  // The outbox
+
+  #useOutbox(link: Link): void {
+    const { outbox } = link
+    if (!mergingOutboxes.has(outbox)) outbox.policy = mergeWaiting(outbox.policy)
+    mergingOutboxes.add(outbox)
+    outbox.listeners.add(this.#outboxListener)
+    this.#link = link
+    this.#applyEach(this.#waiting())
+  }
+
+  /** What the outbox has of this document, in order. */
+  #waiting(): readonly Draft[] {
+    const outbox = this.#link?.outbox
+    return outbox ? this.#pending().map((pending) => outbox.complete(pending)) : []
+  }
+
+  #pending(): readonly PendingDraft[] {
+    const pending = this.#link?.outbox.drafts.pending ?? []
+    return pending.filter(({ draft }) => draft.channel === this.roomname)
+  }
+
+  #stored(draft: Draft): void {
+    if (draft.id !== this.#difference?.id) return
+    this.#difference = null
+    // Otherwise something else was refused meanwhile.
+    if (!this.#isBehind) this.refused = null
+  }
+
+  #refusedWith(draft: Draft, error: RefusedError): void {
+    if (draft.channel !== this.roomname) return
+    this.#uncertain += 1
+    const isDifference = draft.id === this.#difference?.id
+    if (isDifference) this.#difference = null
+    // A comparison follows, or why the document is refused is told already.
+    if (this.#isBehind && !(isDifference && this.refused)) return
+    if (error.code === 'update-gap' && !isDifference) {
+      // It builds on one that was refused, or that a former log had.
+      void this.#compare()
+    } else {
+      this.#isBehind = true
+      this.refused = error
+      this.#rejectWaiting(error)
+      this.#emit('refused', error)
+    }
+  }
+
+  // The document
+
   /** What an observer throws, such as an editor's, is reported: by then Yjs has applied the updates. */
-  #apply(messages: readonly Message[], doc = this.doc): void {
-    const updates = messages.filter((message) => isKind(message, 'update'))
+  #apply(messages: readonly Draft[], doc = this.doc): void {
+    const updates = messages.filter(isUpdate)
+    const before = pendingIn(doc)
     let isApplied = false
     try {
       doc.transact(() => {
@@ -333,6 +411,20 @@ export class CrosswindProvider {
       if (!isApplied) throw error
       report(error)
     }
+    // What it had only now found a place for came from no log.
+    if (doc === this.doc && before !== '' && before !== pendingIn(doc)) this.#suspect()
+  }
+
+  /** Drafts, which the server has not checked. */
+  #applyEach(drafts: readonly Draft[], doc = this.doc): void {
+    for (const draft of drafts) attempt(() => this.#apply([draft], doc))
+  }
+
+  /** The log may lack something of the document. */
+  #suspect(): void {
+    this.#uncertain += 1
+    this.#tellSaved()
+    if (!this.#isBehind) void this.#compare()
   }
 
   #newLog(): void {
@@ -348,7 +440,7 @@ export class CrosswindProvider {
     this.#timer = setTimeout(() => void this.#compare(), pauseMs)
   }
 
-  /** Reads what is stored, and finds what the log lacks of this document. */
+  /** Reads what is stored, and publishes what the log and the outbox lack of this document. */
   async #compare(): Promise<void> {
     const channel = this.#channel
     if (!channel || this.#comparing === channel) return
@@ -357,18 +449,17 @@ export class CrosswindProvider {
     try {
       const { messages } = await channel.page('start')
       if (channel !== this.#channel) return
-      const isEmpty = this.doc.store.clients.size === 0
+      const wasEmpty = isEmpty(this.doc)
       this.#apply(messages)
-      // In an empty document, only its observers have written what waits now.
-      if (!isEmpty) {
-        this.#difference = this.#differenceTo(messages)
-        this.#waiting = this.#difference ? [this.#difference] : []
+      // In an empty document, only its observers have written until now, and published it.
+      if (!wasEmpty) {
+        const difference = this.#differenceTo(messages)
+        this.#difference = difference && this.#publish(channel, difference)
       }
       this.#uncertain = 0
       this.#isBehind = false
       if (this.#status === 'open') this.#setSynced(true)
       if (!this.#difference) this.refused = null
-      this.#flush()
       this.#tellSaved()
     } catch (error) {
       if (channel === this.#channel) this.#failed(error)
@@ -378,91 +469,20 @@ export class CrosswindProvider {
   }
 
   /**
-   * Null if the log has all of the document. All of it, which the server will refuse, if the log has
-   * something else under the same clients and clocks: Yjs would call that stored.
+   * Null if the log, with what waits, has all of the document. All of it, which the server will refuse, if the
+   * log has something else under the same clients and clocks: Yjs would call that stored.
    */
   #differenceTo(messages: readonly Message[]): Uint8Array | null {
-    const whole = Y.encodeStateAsUpdate(this.doc)
-    const updates = messages.filter((message) => isKind(message, 'update'))
-    const logged = updates.values().map(({ body }) => structsIn(fromBase64(body.update)))
+    const whole = shownIn(this.doc)
+    const logged = messages.filter(isUpdate).map(({ body }) => structsIn(fromBase64(body.update)))
     if (contradiction(logged, structsIn(whole), this.doc.store.clients)) return whole
     const stored = new Y.Doc()
     this.#apply(messages, stored)
+    this.#applyEach(this.#waiting(), stored)
     const isStored = Y.equalSnapshots(Y.snapshot(this.doc), Y.snapshot(stored))
-    const difference = isStored ? null : Y.encodeStateAsUpdate(this.doc, Y.encodeStateVector(stored))
+    const difference = isStored ? null : shownIn(this.doc, Y.encodeStateVector(stored))
     stored.destroy()
     return difference
-  }
-
-  /** As many messages as the mode takes; what waits behind them is joined. */
-  #flush(): void {
-    const channel = this.#channel
-    while (channel && !this.#isBehind && this.#waiting.length > 0) {
-      if (this.#sent.messages >= channel.maxInFlight()) return
-      const isLast = this.#sent.messages + 1 === channel.maxInFlight()
-      this.#send(channel, isLast ? this.#countToJoin(this.#maxBytes) : 1)
-    }
-  }
-
-  /** Whatever it builds on: the page may end. */
-  #sendRest(): void {
-    const channel = this.#channel
-    while (channel && this.#waiting.length > 0) this.#send(channel, this.#countToJoin(maxLastBytes))
-  }
-
-  #send(channel: Following, count: number): void {
-    const batch = this.#waiting.splice(0, count)
-    this.#sent.updates += batch.length
-    this.#sent.messages += 1
-    const [only] = batch
-    const update = batch.length === 1 && only ? only : Y.mergeUpdates(batch)
-    const answered = () => {
-      if (channel !== this.#channel) return false
-      this.#sent.updates -= batch.length
-      this.#sent.messages -= 1
-      return true
-    }
-    channel.publish('update', { update: toBase64(update) }).then(
-      () => answered() && this.#stored(batch),
-      // Any other error means that the connection was closed.
-      (error) => answered() && error instanceof RefusedError && this.#refusedWith(error, batch),
-    )
-  }
-
-  #countToJoin(maxBytes: number): number {
-    let bytes = 0
-    const end = this.#waiting.findIndex((update) => {
-      bytes += update.length
-      return bytes > maxBytes
-    })
-    return end < 0 ? this.#waiting.length : Math.max(1, end)
-  }
-
-  #stored([first]: readonly Uint8Array[]): void {
-    if (first === this.#difference) {
-      this.#difference = null
-      this.refused = null
-    }
-    this.#flush()
-    this.#tellSaved()
-  }
-
-  #refusedWith(error: RefusedError, batch: readonly Uint8Array[]): void {
-    this.#waiting.unshift(...batch)
-    const isDifference = batch[0] === this.#difference
-    if (error.code === 'too-large' && batch.length > 1) {
-      this.#maxBytes = Math.min(this.#maxBytes, sizeOf(batch)) / 2
-      this.#flush()
-    } else if (error.code === 'update-gap' && !isDifference) {
-      // It builds on one that was refused, or that a former log had.
-      if (!this.refused) void this.#compare()
-    } else {
-      this.#isBehind = true
-      this.refused = error
-      this.#rejectWaiting(error)
-      this.#emit('refused', error)
-    }
-    this.#tellSaved()
   }
 
   #tellSaved(): void {
@@ -553,6 +573,48 @@ export class CrosswindProvider {
 
 const ignore = () => undefined
 
+/** Updates that wait are merged, and find room however many there are: the document has them, too. */
+function mergeWaiting(policy: OutboxPolicy<Drafts>): OutboxPolicy<Drafts> {
+  const merging = mergingPolicy(policy, { minQueued: 1, mergeUpdates })
+  return {
+    ...merging,
+    add(drafts, message, nextId, cursor, isConnected) {
+      const change = merging.add(drafts, message, nextId, cursor, isConnected)
+      if (change || message.kind !== 'update') return change
+      return { pending: [...drafts.pending, pendingDraft({ id: nextId(), ...message })] }
+    },
+  }
+}
+
+const mergingOutboxes = new WeakSet<Outbox>()
+
+const mergeUpdates = (updates: readonly UpdateBody[]): UpdateBody => ({
+  update: toBase64(Y.mergeUpdates(updates.map(({ update }) => fromBase64(update)))),
+})
+
+const isUpdate = <One extends Draft>(draft: One): draft is One & Draft<'update'> => draft.kind === 'update'
+
+/** Names what Yjs has set aside, since it builds on an update that is missing; empty if nothing. */
+function pendingIn({ store: { pendingStructs, pendingDs } }: Y.Doc): string {
+  const sizes = [pendingStructs?.update.length, pendingDs?.length]
+  return pendingStructs || pendingDs ? sizes.join() : ''
+}
+
+const isEmpty = (doc: Y.Doc) => doc.store.clients.size === 0 && pendingIn(doc) === ''
+
+/** As `encodeStateAsUpdate`, without what Yjs has set aside, which the server would refuse. */
+function shownIn(doc: Y.Doc, known?: Uint8Array): Uint8Array {
+  const update = Y.encodeStateAsUpdate(doc, known)
+  if (pendingIn(doc) === '') return update
+  const copy = new Y.Doc()
+  Y.applyUpdate(copy, Y.encodeStateAsUpdate(doc))
+  copy.store.pendingStructs = null
+  copy.store.pendingDs = null
+  const shown = Y.encodeStateAsUpdate(copy, known)
+  copy.destroy()
+  return shown
+}
+
 /** Its rejection may be heard by nobody. */
 function resolvers() {
   const made = Promise.withResolvers<void>()
@@ -582,8 +644,6 @@ function isShown(state: unknown): state is Shown {
 
 const structsIn = (update: Uint8Array) =>
   Y.decodeUpdate(update).structs.filter((struct) => !(struct instanceof Y.Skip))
-
-const sizeOf = (updates: readonly Uint8Array[]) => updates.reduce((sum, { length }) => sum + length, 0)
 
 /** RFC 4648, section 4. */
 function toBase64(bytes: Uint8Array): string {

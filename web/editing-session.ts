@@ -406,6 +406,10 @@ export class EditingSession implements LinkListener {
     this.#mirror?.superseded(draft)
   }
 
+  onAdopted(drafts: readonly Draft[]): void {
+    this.#document?.restore(drafts)
+  }
+
   onRenamed(id: string, draft: Draft): void {
     this.#recorder?.renamed(id, draft)
     this.#mirror?.renamed(id, draft)
@@ -460,8 +464,7 @@ export class EditingSession implements LinkListener {
   #takeLeft(left: LeftDrafts): void {
     const sent = left.drafts.filter(({ draft }) => draft.kind !== 'edit')
     if (sent.length > 0) this.#draftKeeper.adopt(sent)
-    if (this.#mirror) this.#mirror.left.take(left)
-    else this.#document?.restore(sent.map(({ draft }) => draft))
+    this.#mirror?.left.take(left)
   }
 
   /**
