@@ -298,6 +298,20 @@ test('one at a time: updates behind one in flight are merged and leave when it i
   assert.equal(outbox.state.unstored, 3)
 })
 
+test('what was merged is sent in halves if it is too large together', async () => {
+  const opened = openOutbox()
+  const sent: string[] = []
+  for (const text of 'abc') opened.update(text)
+  await opened.connect(({ id, body }) => {
+    const { update } = body as Bodies['update']
+    sent.push(update)
+    if (update.length > 3) return Promise.reject(new RefusedError('too-large', 'Too large.'))
+    return Promise.resolve({ type: 'stored', id, seq: 1 })
+  })
+  await settled()
+  assert.deepEqual([sent, opened.refused, opened.held()], [['a+b+c', 'a+b', 'c'], [], []])
+})
+
 test('a link sends as many at a time as its mode allows', async () => {
   const { newest, publish } = openLink({ mode: mode('sse/2') })
   newest().welcome()

@@ -117,6 +117,8 @@ declare class LinkClock {
 }
 declare class Outbox<All extends Drafts = Drafts> {
   #private;
+  readonly listeners: Set<OutboxListener>;
+  policy: OutboxPolicy<All>;
   constructor(options: OutboxOptions, policy: OutboxPolicy<All>, listener: OutboxListener);
   keepBy(keeper: OutboxKeeper): void;
   get state(): OutboxState;
@@ -230,7 +232,7 @@ declare function meanOfRatios(ratios: readonly number[], level?: number): {
   interval: readonly [number, number];
   p: number;
 };
-declare function mergingPolicy(policy: OutboxPolicy<DocumentDrafts>, { mergeUpdates, pauseMs, maxBytes }: Merging): OutboxPolicy<DocumentDrafts>;
+declare function mergingPolicy<All extends Drafts>(policy: OutboxPolicy<All>, { mergeUpdates, pauseMs, minQueued, maxBytes }: Merging): OutboxPolicy<All>;
 declare function modeFor(transport: string, http: string): WindowMode | undefined;
 declare function modeNamed(name: string): Mode | undefined;
 declare function newName(prefix: string): string;
@@ -383,20 +385,20 @@ interface DeletionBody {
   readonly deleted: boolean;
 }
 interface DocumentDraft extends PendingDraft, UnstoredDraft {
-  readonly joined: readonly UpdateBody[];
+  readonly edits: number;
   readonly isOver: boolean;
   readonly ifIdRefused: 'rename' | 'supersede' | 'refuse';
 }
 interface DocumentDrafts extends Drafts {
   readonly pending: readonly DocumentDraft[];
   readonly superseded: number;
-  readonly leavesAt: number;
   readonly left: ReadonlySet<string>;
 }
 interface DocumentPolicyOptions {
   readonly window: string;
   readonly bounds: Bounds;
   readonly random: Random;
+  readonly keptRefusals?: readonly string[];
 }
 interface Draft<K extends Kind = Kind> {
   readonly id: string;
@@ -436,6 +438,7 @@ interface DraftStoreParts {
 }
 interface Drafts {
   readonly pending: readonly PendingDraft[];
+  readonly leavesAt?: number;
 }
 interface DraftsOptions {
   readonly user: string;
@@ -459,7 +462,6 @@ interface Follower {
   joined?(from: string, to: string): Promise<void>;
   missed?(from: string, to: string): Promise<void>;
   newLog?(): void;
-  hide?(): void;
   end(): void;
   refusal?: unknown;
   readonly presence: {
@@ -468,7 +470,7 @@ interface Follower {
   };
 }
 interface Following {
-  maxInFlight(): number;
+  readonly link: Promise<Link>;
   page(after: string): Promise<Page>;
   publish<K extends Kind>(kind: K, body: Bodies[K]): Promise<{
     readonly seq: number;
@@ -514,7 +516,6 @@ interface LinkListener extends OutboxListener {
   onNewLog(): void;
   onMissed?(from: string, to: string): void;
   onPresence?(presence: Presence$1): void;
-  onHide?(): void;
   onAwareness(frame: AwarenessFrame): void;
   onStateRefused?(channel: string | undefined, error: RefusedError): void;
 }
@@ -554,8 +555,9 @@ interface MeanError {
 }
 interface Merging {
   readonly mergeUpdates: (updates: readonly UpdateBody[]) => UpdateBody;
-  readonly pauseMs: number;
-  readonly maxBytes: number;
+  readonly pauseMs?: number;
+  readonly minQueued?: number;
+  readonly maxBytes?: number;
 }
 interface Message<K extends Kind = Kind> extends Draft<K> {
   readonly seq: number;
@@ -596,7 +598,8 @@ interface OutboxListener {
   onStored(draft: Draft, seq: number): void;
   onRefused(draft: Draft, sentence: string, code: string): void;
   onSuperseded?(draft: Draft): void;
-  onRenamed?(id: string, draft: Draft): void;
+  onRenamed?(id: string, ...drafts: readonly Draft[]): void;
+  onAdopted?(drafts: readonly Draft[]): void;
 }
 interface OutboxOptions {
   readonly window: string;
@@ -644,6 +647,9 @@ interface PendingDraft {
   state: 'waiting' | 'inFlight' | 'unanswered';
   leavesAt: number;
   readonly bytes: number;
+  readonly edits?: number;
+  readonly parts?: readonly UpdateBody[];
+  readonly isComplete?: boolean;
 }
 interface Platform {
   readonly send: Send;
