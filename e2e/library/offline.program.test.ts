@@ -194,7 +194,7 @@ type Browser = Awaited<ReturnType<typeof startBrowser>>
 class Life {
   readonly #browser: Browser
   readonly #random: Random
-  /** Null if nothing but drafts outlives a window: then a log that is lost, or a refused change, takes some with it. */
+  /** Null if nothing but drafts outlives a window: then a log that is lost takes some with it. */
   readonly #store: DocumentStore | null
   readonly #providers: CrosswindProvider[] = []
   /** Each is written once. */
@@ -266,8 +266,8 @@ class Life {
     } else if (kind < 0.77) {
       this.#browser.isOnline(true)
       this.story.push('the server is reached')
-    } else if (kind < 0.81) {
-      // A document that no server takes.
+    } else if (kind < 0.81 && !this.#store) {
+      // Refused. Stored beside the windows, it would come back with each.
       files.set('file', new Y.Doc())
       this.story.push(`window ${place} makes a subdocument`)
     } else if (kind < 0.87) this.#deleteFiles(place)
