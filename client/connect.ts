@@ -307,7 +307,7 @@ export class Crosswind {
   async #join(name: string, follower: Follower): Promise<readonly [newest: string, from: string]> {
     const link = await this.#link
     // A refusal in the stream would end it for all channels.
-    const { cursor } = await this.#page(name, 'newest')
+    const cursor = follower.from ?? (await this.#page(name, 'newest')).cursor
     if (this.#rooms.get(name) !== follower) return [cursor, cursor]
     this.#ending.signal.throwIfAborted()
     this.#read.add(name)

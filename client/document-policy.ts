@@ -8,6 +8,7 @@ import {
   bytesOf,
   type Change,
   type Drafts,
+  isInFlight,
   type OutboxPolicy,
   type PendingDraft,
   pendingDraft,
@@ -27,8 +28,7 @@ export interface DocumentDrafts extends Drafts {
   readonly pending: readonly DocumentDraft[]
   /** Number of edits dropped for newer ones since none was pending. */
   readonly superseded: number
-  /** Ids of drafts that this window may not send: what is saved of them stays, for one that may. */
-  readonly left: ReadonlySet<string>
+  readonly held: readonly DocumentDraft[]
 }
 
 export interface DocumentPolicyOptions {
@@ -36,8 +36,8 @@ export interface DocumentPolicyOptions {
   readonly window: string
   readonly bounds: Bounds
   readonly random: Random
-  /** Codes of refusals after which what is saved of an update or edit stays, for a window that may send it. */
-  readonly keptRefusals?: readonly string[]
+  /** Whether a refused draft is held, for a window that may send it. Default: if this one may not write. */
+  readonly isHeld?: (draft: Draft, code: string) => boolean
 }
 
 /** They say nothing of the content, which is sent again under this window's name. */
@@ -45,6 +45,8 @@ const nameRefusals: readonly string[] = ['id-taken', 'not-your-name']
 
 /** They say nothing of the content: another user of this browser may have a session now. */
 const accessRefusals: readonly string[] = ['not-invited-there', 'read-only-invitation']
+
+const isAccessRefusal = (_draft: Draft, code: string) => accessRefusals.includes(code)
 
 /**
  * At the bounds, drops the channel's oldest unsent edits: an edit carries the whole content. Content that
@@ -54,7 +56,7 @@ export function documentPolicy(options: DocumentPolicyOptions): OutboxPolicy<Doc
   const { bounds } = options
   const plain = plainPolicy(bounds)
   return {
-    none: { pending: [], superseded: 0, left: new Set() },
+    none: { pending: [], superseded: 0, held: [] },
     add({ pending, superseded }, message, nextId, cursor) {
       const added = documentDraft({ draft: { id: nextId(), ...message }, cursor, edits: 1 })
       const { outdated, isOver } = fit(added, pending, bounds)
@@ -150,17 +152,17 @@ function withinBounds(pending: readonly DocumentDraft[], { messages, bytes }: Bo
 
 /** What a refusal means other than the end of the draft; null if it means just that. */
 function afterRefusal(
-  { pending, superseded, left }: DocumentDrafts,
+  { pending, superseded, held }: DocumentDrafts,
   draft: Draft,
   code: string,
   nextId: () => string,
-  { window, random, keptRefusals = accessRefusals }: DocumentPolicyOptions,
+  { window, random, isHeld = isAccessRefusal }: DocumentPolicyOptions,
 ): Change<DocumentDrafts> | null {
   const ended = pending.find((one) => one.draft === draft)
   // A message of an application has an answer under its id.
   if (!ended || draft.kind === 'json') return null
-  if (keptRefusals.includes(code)) return { left: new Set([...left, draft.id]) }
-  if (!nameRefusals.includes(code) || ended.ifIdRefused === 'refuse') return null
+  if (!nameRefusals.includes(code) || ended.ifIdRefused === 'refuse')
+    return isHeld(draft, code) ? { held: [...held, ended] } : null
   // Resending would put it after newer messages, which contain it.
   if (ended.ifIdRefused === 'supersede')
     return { superseded: superseded + 1, tell: (listener) => listener.onSuperseded?.(draft) }
@@ -176,11 +178,15 @@ function afterRefusal(
   }
 }
 
-/** As for documents, except that messages outlive a refusal of the whole window. */
+/** As for documents, except that messages outlive a refusal of the whole window, and updates any. */
 export function keptPolicy(options: DocumentPolicyOptions): OutboxPolicy<DocumentDrafts> {
-  // What an update builds on may wait in another window.
-  const keptRefusals = [...accessRefusals, 'update-gap']
-  const documents = documentPolicy({ ...options, keptRefusals })
+  const documents = documentPolicy({
+    ...options,
+    // Merged with what was refused may be what was not, and what it builds on may wait in another window. What
+    // contradicts the log can never be stored.
+    isHeld: (draft, code) =>
+      draft.kind === 'update' ? code !== 'not-your-client' : isAccessRefusal(draft, code),
+  })
   return {
     none: documents.none,
     summary: documents.summary,
@@ -260,7 +266,6 @@ export function mergingPolicy<All extends Drafts>(
     const later = parts.slice(middle)
     const halves = [half(parts.slice(0, middle), edits - later.length), half(later, later.length)]
     const rest = pending.filter((one) => one !== old)
-    const isInFlight = ({ state }: Pending) => state === 'inFlight'
     const change: Change = {
       // Those in flight stay before those that wait.
       pending: [...rest.filter(isInFlight), ...halves, ...rest.filter((one) => !isInFlight(one))],
@@ -271,6 +276,7 @@ export function mergingPolicy<All extends Drafts>(
 
   return {
     none: policy.none,
+    mergesUpdates: true,
     summary: policy.summary,
     add(drafts, message, nextId, cursor, isConnected) {
       const joined = join(drafts.pending, message)

@@ -9,7 +9,7 @@ import { createSeededRandom, type Random } from '../server/wire/time.ts'
 import { type DocumentDrafts, documentPolicy, keptPolicy, mergingPolicy } from './document-policy.ts'
 import type { UnstoredDraft } from './draft-database.ts'
 import { DraftKeeper } from './draft-keeper.ts'
-import { Outbox } from './outbox.ts'
+import { isInFlight, Outbox } from './outbox.ts'
 import { settled } from './testing.ts'
 import { BusyError, RefusedError } from './transports/transport.ts'
 
@@ -109,7 +109,7 @@ class Life {
     this.#outbox = new Outbox(own, policy, {
       onOutbox: () => undefined,
       onStored: ({ id }) => this.#hear(() => this.#ended(id, 'stored')),
-      onRefused: ({ id }) => this.#hear(() => this.#refused(id)),
+      onRefused: (draft, _, code) => this.#hear(() => this.#refused(draft, code)),
       onSuperseded: ({ id }) => this.#hear(() => this.#superseded(id)),
       onRenamed: (id, first, ...others) =>
         this.#hear(() => {
@@ -239,9 +239,15 @@ class Life {
     return live
   }
 
-  #refused(id: string): void {
-    if (this.#answered) this.#answered.push(id)
-    else this.#ended(id, 'refused')
+  #refused({ id, kind }: Draft, code: string): void {
+    if (this.#answered) {
+      this.#answered.push(id)
+      return
+    }
+    this.#ended(id, 'refused')
+    const isUpdate = this.#door === 'drafts' && kind === 'update'
+    const isHeld = isUpdate || (code === 'not-invited-there' && kind !== 'json')
+    if (isHeld) this.#left.add(id)
   }
 
   #superseded(id: string): void {
@@ -338,11 +344,8 @@ class Life {
     const code = this.#pick(refusals)
     this.story.push(`answers ${draft.id}: ${kind === 'refused' ? code : kind}`)
     if (kind === 'stored') resolve({ type: 'stored', id: draft.id, seq: 1 })
-    else if (kind === 'refused') {
-      const isLeft = code === 'not-invited-there' && draft.kind !== 'json' && this.#live.has(draft.id)
-      if (isLeft) this.#left.add(draft.id)
-      reject(new RefusedError(code, 'No.'))
-    } else if (kind === 'busy') {
+    else if (kind === 'refused') reject(new RefusedError(code, 'No.'))
+    else if (kind === 'busy') {
       if (round === this.#round) this.#busyUntil ??= this.#time.now() + busyMs
       reject(new BusyError('Later.', busyMs))
     } else reject(new Error('lost'))
@@ -452,7 +455,7 @@ class Life {
       return { draft, cursor: null, edits: 1 + n }
     })
     this.story.push(`adopts ${left.map(({ draft: { id, kind } }) => `${id} ${kind}`)}`)
-    const sent = new Set(this.#outbox.sent())
+    const sent = new Set(this.#outbox.drafts.pending.filter(isInFlight).map(({ draft }) => draft.id))
     const isLater = (id: string, live: Live) => live.from === window && !sent.has(id)
     const later = this.#door === 'page' ? [] : [...this.#live].filter(([id, live]) => isLater(id, live))
     for (const [id] of later) this.#live.delete(id)

@@ -51,6 +51,8 @@ export interface PendingDraft {
 export interface Drafts {
   /** In sending order. */
   readonly pending: readonly PendingDraft[]
+  /** Refused, and kept for as long as nothing else brings their content to the log. */
+  readonly held?: readonly PendingDraft[]
   /** Departure of the newest update that had to wait, ms since the epoch. */
   readonly leavesAt?: number
 }
@@ -95,6 +97,8 @@ export interface OutboxPolicy<All extends Drafts> {
     nextId: () => string,
     isDenied?: boolean,
   ): Change<All>
+  /** It merges updates that wait. */
+  readonly mergesUpdates?: boolean
   /** What changes of a draft before it is sent or saved. */
   complete?(pending: All['pending'][number]): Partial<All['pending'][number]>
   summary(drafts: All): OutboxState
@@ -126,6 +130,9 @@ interface SendRound {
 const utf8 = new TextEncoder()
 /** As JSON; 0 of what is none, such as undefined. */
 export const bytesOf = (value: unknown) => utf8.encode(JSON.stringify(value)).length
+
+/** Sent over this connection, and not answered. */
+export const isInFlight = ({ state }: PendingDraft) => state === 'inFlight'
 
 export const pendingDraft = (draft: Draft): PendingDraft => ({
   draft,
@@ -165,12 +172,15 @@ export const plainPolicy = ({ messages, bytes } = usualBounds): OutboxPolicy<Dra
 export class Outbox<All extends Drafts = Drafts> {
   readonly #options: OutboxOptions
   readonly listeners: Set<OutboxListener>
+  /** Channels whose drafts wait, until the page ends. */
+  readonly paused = new Set<string>()
   /** May be replaced by one that adds to it. */
   policy: OutboxPolicy<All>
+  /** Without one, drafts end with the window. */
+  keeper: OutboxKeeper | null = null
   #drafts: All
-  #keeper: OutboxKeeper | null = null
+  /** Null while there is no connection, or the server is busy. */
   #round: SendRound | null = null
-  #isBusy = false
   #stopTimer = nothingPlanned
   #numbers = 0
 
@@ -181,13 +191,8 @@ export class Outbox<All extends Drafts = Drafts> {
     this.#drafts = policy.none
   }
 
-  /** Without a keeper, drafts end with the window. */
-  keepBy(keeper: OutboxKeeper): void {
-    this.#keeper = keeper
-  }
-
   get state(): OutboxState {
-    return { ...this.policy.summary(this.#drafts), ...this.#keeper?.state }
+    return { ...this.policy.summary(this.#drafts), ...this.keeper?.state }
   }
 
   get drafts(): All {
@@ -201,20 +206,24 @@ export class Outbox<All extends Drafts = Drafts> {
 
   /**
    * Numbers, stamps and queues a message; `cursor` is the window's log position. Returns the draft that has
-   * it, null if the bounds reject it.
+   * it, null if the bounds reject it. `later`: drafts
+   * that wait and follow it, since they may build on it.
    */
-  publish<K extends Kind>(channel: string, kind: K, body: Bodies[K], cursor: string | null): Draft<K> | null {
+  publish<K extends Kind>(
+    channel: string,
+    kind: K,
+    body: Bodies[K],
+    cursor: string | null,
+    later: readonly PendingDraft[] = [],
+  ): Draft<K> | null {
     const { window, timers } = this.#options
     const message = { channel, kind, from: window, at: timers.now(), body }
-    const change = this.policy.add(this.#drafts, message, this.#nextId, cursor, this.#round !== null)
+    const pending = this.#drafts.pending.filter((one) => !later.includes(one))
+    const isConnected = this.#round !== null
+    const change = this.policy.add({ ...this.#drafts, pending }, message, this.#nextId, cursor, isConnected)
     if (!change) return null
-    this.change(change)
+    this.change({ ...change, pending: [...change.pending, ...later] })
     return change.pending.at(-1)?.draft as Draft<K>
-  }
-
-  /** Adds a draft that another window's outbox has numbered, once. */
-  append(this: Outbox, draft: Draft): void {
-    if (!this.has(draft.id)) this.change({ pending: [...this.#drafts.pending, pendingDraft(draft)] })
   }
 
   /** Replaces drafts, tells of it, and sends and saves what is new. */
@@ -222,32 +231,27 @@ export class Outbox<All extends Drafts = Drafts> {
     this.#drafts = { ...this.#drafts, ...drafts }
     if (tell) this.listeners.forEach(tell)
     this.#sendMore()
-    this.#keeper?.changed(this.#round !== null)
+    this.keeper?.changed(this.#round !== null)
     this.report()
   }
 
   /** Sends all drafts. `onBroken`: a send failed and may or may not have arrived. */
   connect(send: OpenTransport['send'], maxInFlight: number, onBroken: () => void): void {
     this.#begin({ send, maxInFlight, onBroken })
-    this.#keeper?.connected()
+    this.keeper?.connected()
   }
 
   /** Pending sends may still be answered. */
   disconnect(): void {
     this.#begin(null)
-    this.#keeper?.flush()
+    this.keeper?.flush()
   }
 
   /** Sends and saves everything now: a page that is ending gets no further turn. */
   flush(): void {
     for (const pending of this.#drafts.pending) pending.leavesAt = 0
     this.#sendMore()
-    this.#keeper?.flush()
-  }
-
-  /** Ids of what was sent over this connection, and has no answer yet. */
-  sent(): readonly string[] {
-    return this.#drafts.pending.filter(({ state }) => state === 'inFlight').map(({ draft }) => draft.id)
+    this.keeper?.flush()
   }
 
   /** Everything, for a page that is ending: from now on the server may have stored it. */
@@ -264,7 +268,7 @@ export class Outbox<All extends Drafts = Drafts> {
   /** Nothing is sent or told any more. */
   close(): void {
     this.#begin(null)
-    this.#keeper?.close()
+    this.keeper?.close()
     this.#drafts = this.policy.none
   }
 
@@ -285,26 +289,23 @@ export class Outbox<All extends Drafts = Drafts> {
 
   #begin(round: SendRound | null): void {
     this.#stopTimer()
-    this.#isBusy = false
     this.#round = round
-    for (const pending of this.#drafts.pending) if (pending.state === 'inFlight') pending.state = 'unanswered'
+    for (const pending of this.#drafts.pending) if (isInFlight(pending)) pending.state = 'unanswered'
     this.#sendMore()
   }
 
   #sendMore(): void {
     const round = this.#round
-    const { timers } = this.#options
-    if (!round || this.#isBusy) return
+    if (!round) return
     this.#stopTimer()
-    let inFlight = 0
-    // Those in flight are before those that wait.
+    let free = round.maxInFlight - this.#drafts.pending.filter(isInFlight).length
     for (const pending of this.#drafts.pending) {
-      if (inFlight >= round.maxInFlight) return
-      inFlight += 1
-      if (pending.state === 'inFlight') continue
-      const waitMs = pending.leavesAt - timers.now()
+      if (isInFlight(pending) || this.paused.has(pending.draft.channel)) continue
+      if (free <= 0) return
+      free -= 1
+      const waitMs = pending.leavesAt - this.#options.timers.now()
       if (waitMs > 0) {
-        this.#stopTimer = timers.later(() => this.#sendMore(), waitMs)
+        this.#stopTimer = this.#options.timers.later(() => this.#sendMore(), waitMs)
         return
       }
       this.#send(pending, round)
@@ -319,15 +320,13 @@ export class Outbox<All extends Drafts = Drafts> {
       (error) => {
         if (error instanceof RefusedError) this.#end(isSent, error)
         // Failures of a finished round are ignored.
-        else if (round === this.#round) {
-          if (!(error instanceof BusyError)) round.onBroken()
-          else if (!this.#isBusy) {
-            // The server also rejected all later sends, so that none overtakes another.
-            this.#isBusy = true
-            this.#stopTimer()
-            this.#stopTimer = this.#options.timers.later(() => this.#begin({ ...round }), error.retryAfterMs)
-          }
-        }
+        else if (round !== this.#round) return
+        else if (error instanceof BusyError) {
+          // The server also rejected all later sends, so that none overtakes another.
+          this.#round = null
+          this.#stopTimer()
+          this.#stopTimer = this.#options.timers.later(() => this.#begin({ ...round }), error.retryAfterMs)
+        } else round.onBroken()
       },
     )
   }

@@ -56,6 +56,8 @@ interface PresenceEvents {
 
 /** What takes a channel's messages as they come. */
 export interface Follower {
+  /** Cursor of what it already has. A stream that begins there is not preceded by a request for the channel. */
+  readonly from?: string | undefined
   take(message: Message, cursor: string): void
   /** The client reads the channel from `from` on; what follows `to`, the stream brings. */
   joined?(from: string, to: string): Promise<void>
@@ -248,7 +250,11 @@ export class Feed<Data> implements Room<Data>, Follower {
       const { messages, cursor, recovered } = await this.#channel.page(after)
       // The stream has lost messages meanwhile.
       if (this.#turn !== turn) return
-      if (!recovered) this.#gap()
+      if (!recovered) {
+        // The numbers may begin anew.
+        this.#newest = 0
+        tell(this.#listeners.gap)
+      }
       for (const message of messages) this.#show(message, cursorAt(message, cursor))
       if (seqIn(cursor) >= seqIn(this.#to)) break
       if (cursor === after) await new Promise((resolve) => setTimeout(resolve, behindMs))
@@ -296,12 +302,6 @@ export class Feed<Data> implements Room<Data>, Follower {
       user,
       data: (kind === 'json' ? data : body) as Data,
     })
-  }
-
-  /** The numbers may begin anew. */
-  #gap(): void {
-    this.#newest = 0
-    tell(this.#listeners.gap)
   }
 
   end(): void {

@@ -23,7 +23,7 @@ import type { Link } from './link.ts'
 import { report, tell } from './listeners.ts'
 import {
   type Drafts,
-  type Outbox,
+  isInFlight,
   type OutboxListener,
   type OutboxPolicy,
   type PendingDraft,
@@ -36,6 +36,13 @@ export interface ProviderOptions extends ConnectOptions {
   readonly awareness?: Awareness
   /** One for several documents and channels, which the provider leaves open. */
   readonly connection?: Crosswind
+  /** What the page already has: all messages of the channel up to a cursor. Its past is not asked for. */
+  readonly start?: DocumentStart
+}
+
+export interface DocumentStart {
+  readonly messages: readonly Message[]
+  readonly cursor: string
 }
 
 interface ProviderEvents {
@@ -47,6 +54,12 @@ interface ProviderEvents {
   'connection-error': [error: unknown, provider: CrosswindProvider]
   saved: [isSaved: boolean]
   refused: [error: RefusedError]
+  /** A change of this document is in a draft, perhaps with others. */
+  draft: [draft: Draft]
+  /** A draft is sent under another id, or as several: it was too large, or the log has another under its id. */
+  renamed: [id: string, drafts: readonly Draft[]]
+  /** A message is applied next, this window's own too. */
+  message: [message: Message]
   /** The newest state of awareness is too large; the others still see the one before. */
   'awareness-refused': [error: RefusedError]
 }
@@ -70,6 +83,13 @@ interface Shown {
   readonly client: number
   readonly clock: number
   readonly state: object
+}
+
+/** What the log lacks of the document. */
+interface Difference {
+  readonly update: Uint8Array
+  /** What waits builds on it, so that it has all that waits. */
+  readonly isFirst: boolean
 }
 
 /** Another window, as it is in Awareness. */
@@ -107,11 +127,14 @@ export class CrosswindProvider {
   #early = 0
   /** Updates of which only a comparison with the log can tell whether they are stored. */
   #uncertain: number
-  /** Is to be compared with the log. */
+  /** Is to be compared with the log, which may lack what it builds on: its drafts wait. */
   #isBehind = true
   /** The draft of what the newest comparison found missing. */
   #difference: Draft | null = null
-  #comparing: Following | null = null
+  /** One comparison at a time; another object once its answer is of no use. */
+  #comparing: object | null = null
+  /** What the page had at first; null once something newer is known. */
+  #start: DocumentStart | null
   #timer: ReturnType<typeof setTimeout> | undefined
   /** By window: that is the sender, which the server knows. */
   readonly #others = new Map<string, Other>()
@@ -125,14 +148,17 @@ export class CrosswindProvider {
     this.awareness = options.awareness ?? new Awareness(doc)
     this.shouldConnect = options.connect ?? true
     this.#options = options
+    this.#start = options.start ?? null
     this.#uncertain = isEmpty(doc) ? 0 : 1
     this.#outboxListener = {
       onOutbox: () => this.#tellSaved(),
       onStored: (draft) => this.#stored(draft),
       onRefused: (draft, sentence, code) => this.#refusedWith(draft, new RefusedError(code, sentence)),
-      onAdopted: (drafts) => this.#applyEach(drafts.filter(({ channel }) => channel === roomname)),
+      onAdopted: (drafts) => this.#applyEach(drafts.filter(this.#isOwn)),
+      onRenamed: (id, ...drafts) => this.#renamed(id, drafts),
     }
     this.#wasSaved = this.saved
+    if (options.start) this.#apply(options.start.messages)
     doc.on('update', this.#onUpdate)
     doc.on('destroy', this.#onDestroy)
     this.awareness.on('update', this.#onAwareness)
@@ -191,7 +217,9 @@ export class CrosswindProvider {
     const { connection } = this.#options
     const opened = connection ?? connect(this.url, this.#options)
     const follower: Follower = {
-      take: (message) => this.#apply([message]),
+      from: this.#start?.cursor,
+      take: (message) => this.#take(message),
+      joined: (_from, to) => this.#joined(to),
       newLog: () => this.#newLog(),
       end: () => this.#failed(follower.refusal),
       presence: {
@@ -211,12 +239,13 @@ export class CrosswindProvider {
     this.#leave = () => {
       for (const off of offs) off()
       this.#link?.outbox.listeners.delete(this.#outboxListener)
+      if (connection) this.#resume()
       channel.leave()
       if (!connection) opened.close()
     }
     this.#changed(opened.state)
     this.#showOwn()
-    void this.#compare()
+    if (!this.#start) void this.#compare()
   }
 
   disconnect(): void {
@@ -306,6 +335,7 @@ export class CrosswindProvider {
     this.#link = null
     this.#early = 0
     this.#difference = null
+    this.#comparing = null
     this.#isBehind = true
     this.#ownShown = 'null'
     this.#status = null
@@ -328,35 +358,47 @@ export class CrosswindProvider {
 
   readonly #onUpdate = (update: Uint8Array, origin: unknown, _doc: Y.Doc, { local }: Y.Transaction): void => {
     if (origin === this) return
-    const isRefused = this.refused !== null && !this.#difference
-    // A comparison finds what builds on a refused update, and what another provider, such as y-indexeddb, keeps.
-    if (this.#channel && !isRefused && (local || !this.#isBehind)) this.#publish(this.#channel, update)
-    else this.#uncertain += 1
-    if (isRefused) this.#compareIn(refusedPauseMs)
+    // A comparison finds what another provider, such as y-indexeddb, has kept.
+    if (!this.#channel || (!local && this.#isBehind)) this.#uncertain += 1
+    else this.#publish(this.#channel, update)
+    if (this.refused && this.#isBehind) this.#compareIn(refusedPauseMs)
     this.#tellSaved()
   }
 
-  #publish(channel: Following, update: Uint8Array): Draft | null {
-    const publish = (link: Link) => link.publish(this.roomname, 'update', { update: toBase64(update) })
-    if (this.#link) return publish(this.#link)
+  #publish(channel: Following, update: Uint8Array): void {
+    const publish = (link: Link) => {
+      const draft = link.publish(this.roomname, 'update', { update: toBase64(update) })
+      if (draft) this.#emit('draft', draft)
+      else this.#full()
+    }
+    if (this.#link) {
+      publish(this.#link)
+      return
+    }
     this.#early += 1
     channel.link.then((link) => {
       if (channel === this.#channel) this.#early -= 1
       // If the provider was destroyed meanwhile, a later window may send it.
       publish(link)
     }, ignore)
-    return null
   }
 
   // The outbox
 
   #useOutbox(link: Link): void {
     const { outbox } = link
-    if (!mergingOutboxes.has(outbox)) outbox.policy = mergeWaiting(outbox.policy)
-    mergingOutboxes.add(outbox)
+    if (!outbox.policy.mergesUpdates) outbox.policy = mergeWaiting(outbox.policy)
     outbox.listeners.add(this.#outboxListener)
     this.#link = link
-    this.#applyEach(this.#waiting())
+    if (this.#isBehind) outbox.paused.add(this.roomname)
+    const held = (outbox.drafts.held ?? []).map(({ draft }) => draft).filter(this.#isOwn)
+    this.#uncertain += held.length
+    this.#applyEach([...held, ...this.#waiting()])
+  }
+
+  /** Their drafts are sent, whatever they build on. */
+  #resume(): void {
+    if (this.#link?.outbox.paused.delete(this.roomname)) this.#link.outbox.change({})
   }
 
   /** What the outbox has of this document, in order. */
@@ -366,9 +408,10 @@ export class CrosswindProvider {
   }
 
   #pending(): readonly PendingDraft[] {
-    const pending = this.#link?.outbox.drafts.pending ?? []
-    return pending.filter(({ draft }) => draft.channel === this.roomname)
+    return this.#link?.outbox.drafts.pending.filter(({ draft }) => this.#isOwn(draft)) ?? []
   }
+
+  readonly #isOwn = ({ channel }: Draft) => channel === this.roomname
 
   #stored(draft: Draft): void {
     if (draft.id !== this.#difference?.id) return
@@ -378,24 +421,42 @@ export class CrosswindProvider {
   }
 
   #refusedWith(draft: Draft, error: RefusedError): void {
-    if (draft.channel !== this.roomname) return
+    if (!this.#isOwn(draft)) return
     this.#uncertain += 1
     const isDifference = draft.id === this.#difference?.id
     if (isDifference) this.#difference = null
     // A comparison follows, or why the document is refused is told already.
     if (this.#isBehind && !(isDifference && this.refused)) return
-    if (error.code === 'update-gap' && !isDifference) {
-      // It builds on one that was refused, or that a former log had.
-      void this.#compare()
-    } else {
-      this.#isBehind = true
-      this.refused = error
-      this.#rejectWaiting(error)
-      this.#emit('refused', error)
-    }
+    // It builds on one that was refused, or that a former log had.
+    if (error.code === 'update-gap' && !isDifference) void this.#compare()
+    else this.#refuse(error)
+  }
+
+  #renamed(id: string, drafts: readonly Draft[]): void {
+    if (!drafts.some(this.#isOwn)) return
+    if (id === this.#difference?.id) this.#difference = drafts.at(-1) ?? null
+    this.#emit('renamed', id, drafts)
+  }
+
+  /** The connection's policy has no room for a change. */
+  #full(): void {
+    this.#uncertain += 1
+    this.#refuse(new RefusedError('outbox-full', 'Too many messages are waiting to be sent.'))
+  }
+
+  #refuse(error: RefusedError): void {
+    this.#fallBehind()
+    this.refused = error
+    this.#rejectWaiting(error)
+    this.#emit('refused', error)
   }
 
   // The document
+
+  #take(message: Message): void {
+    this.#emit('message', message)
+    this.#apply([message])
+  }
 
   /** What an observer throws, such as an editor's, is reported: by then Yjs has applied the updates. */
   #apply(messages: readonly Draft[], doc = this.doc): void {
@@ -428,11 +489,18 @@ export class CrosswindProvider {
   }
 
   #newLog(): void {
-    this.#isBehind = true
+    this.#fallBehind()
+    this.#comparing = null
+    this.#start = null
     this.#uncertain = Math.max(1, this.#uncertain)
     this.#tellSaved()
     this.#setSynced(false)
     this.#compareIn(newLogPauseMs.least + Math.random() * newLogPauseMs.spread)
+  }
+
+  #fallBehind(): void {
+    this.#isBehind = true
+    this.#link?.outbox.paused.add(this.roomname)
   }
 
   #compareIn(pauseMs: number): void {
@@ -440,49 +508,85 @@ export class CrosswindProvider {
     this.#timer = setTimeout(() => void this.#compare(), pauseMs)
   }
 
-  /** Reads what is stored, and publishes what the log and the outbox lack of this document. */
-  async #compare(): Promise<void> {
+  /** Reads what is stored `after` what is known, and publishes what the log and the outbox lack of this document. */
+  async #compare(after = 'start', known: readonly Message[] = []): Promise<void> {
     const channel = this.#channel
-    if (!channel || this.#comparing === channel) return
-    this.#comparing = channel
-    this.#isBehind = true
+    if (!channel || this.#comparing) return
+    const comparing = {}
+    this.#comparing = comparing
+    this.#fallBehind()
     try {
-      const { messages } = await channel.page('start')
-      if (channel !== this.#channel) return
-      const wasEmpty = isEmpty(this.doc)
+      const { messages, recovered } = await channel.page(after)
+      if (comparing !== this.#comparing) return
+      const isNew = isEmpty(this.doc)
       this.#apply(messages)
       // In an empty document, only its observers have written until now, and published it.
-      if (!wasEmpty) {
-        const difference = this.#differenceTo(messages)
-        this.#difference = difference && this.#publish(channel, difference)
-      }
-      this.#uncertain = 0
-      this.#isBehind = false
-      if (this.#status === 'open') this.#setSynced(true)
-      if (!this.#difference) this.refused = null
-      this.#tellSaved()
+      this.#caughtUp(isNew ? null : this.#differenceTo(recovered ? [...known, ...messages] : messages))
     } catch (error) {
-      if (channel === this.#channel) this.#failed(error)
+      if (comparing === this.#comparing) this.#failed(error)
     } finally {
-      if (this.#comparing === channel) this.#comparing = null
+      if (comparing === this.#comparing) this.#comparing = null
     }
+  }
+
+  /** The stream brings what follows `to`. */
+  async #joined(to: string): Promise<void> {
+    const start = this.#start
+    if (!start) return
+    this.#start = null
+    if (to !== start.cursor) await this.#compare(start.cursor, start.messages)
+    else this.#caughtUp(this.#uncertain > 0 ? this.#differenceTo(start.messages) : null)
+  }
+
+  #caughtUp(difference: Difference | null): void {
+    clearTimeout(this.#timer)
+    this.#difference = difference && this.#publishDifference(difference)
+    this.#uncertain = 0
+    if (difference && !this.#difference) {
+      this.#full()
+      return
+    }
+    this.#isBehind = false
+    if (!difference) this.refused = null
+    this.#release()
+    this.#resume()
+    if (this.#status === 'open') this.#setSynced(true)
+    this.#tellSaved()
+  }
+
+  #publishDifference({ update, isFirst }: Difference): Draft | null {
+    const { outbox, cursor } = this.#link as Link
+    const later = isFirst ? outbox.drafts.pending.filter((one) => !isInFlight(one)) : []
+    return outbox.publish(this.roomname, 'update', { update: toBase64(update) }, cursor, later)
+  }
+
+  /** What was refused is in the log now, or in the outbox; but not what builds on something that is missing. */
+  #release(): void {
+    const { outbox } = this.#link as Link
+    const { held = [] } = outbox.drafts
+    if (held.length > 0 && pendingIn(this.doc) === '')
+      outbox.change({ held: held.filter(({ draft }) => !this.#isOwn(draft)) })
   }
 
   /**
    * Null if the log, with what waits, has all of the document. All of it, which the server will refuse, if the
    * log has something else under the same clients and clocks: Yjs would call that stored.
    */
-  #differenceTo(messages: readonly Message[]): Uint8Array | null {
+  #differenceTo(messages: readonly Message[]): Difference | null {
     const whole = shownIn(this.doc)
     const logged = messages.filter(isUpdate).map(({ body }) => structsIn(fromBase64(body.update)))
-    if (contradiction(logged, structsIn(whole), this.doc.store.clients)) return whole
+    if (contradiction(logged, structsIn(whole), this.doc.store.clients))
+      return { update: whole, isFirst: true }
     const stored = new Y.Doc()
     this.#apply(messages, stored)
+    const beforeWaiting = Y.encodeStateVector(stored)
     this.#applyEach(this.#waiting(), stored)
+    // Otherwise it may build on what waits.
+    const isFirst = pendingIn(stored) !== ''
     const isStored = Y.equalSnapshots(Y.snapshot(this.doc), Y.snapshot(stored))
-    const difference = isStored ? null : shownIn(this.doc, Y.encodeStateVector(stored))
+    const known = isFirst ? beforeWaiting : Y.encodeStateVector(stored)
     stored.destroy()
-    return difference
+    return isStored ? null : { update: shownIn(this.doc, known), isFirst }
   }
 
   #tellSaved(): void {
@@ -585,8 +689,6 @@ function mergeWaiting(policy: OutboxPolicy<Drafts>): OutboxPolicy<Drafts> {
     },
   }
 }
-
-const mergingOutboxes = new WeakSet<Outbox>()
 
 const mergeUpdates = (updates: readonly UpdateBody[]): UpdateBody => ({
   update: toBase64(Y.mergeUpdates(updates.map(({ update }) => fromBase64(update)))),

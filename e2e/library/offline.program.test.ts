@@ -34,10 +34,16 @@ async function startBrowser(t: TestContext, database = new MemoryIndexedDb()) {
       isCut = !isOnline
       if (isCut) server.cut()
     },
-    /** Another server in its place, with an empty log. */
+    /** Another server in its place, with an empty log. Resolves to what all answers of the former have stored. */
     async loseLog() {
+      const wasCut = isCut
+      isCut = true
+      server.cut()
+      const lost = copyOf(await document())
       await server.stop()
       server = await serve(Number(new URL(server.origin).port))
+      isCut = wasCut
+      return lost
     },
     open: (doc = new Y.Doc()) => server.provide({ drafts: keptDrafts({ user: 'ada' }) }, doc),
     stored: async () => String((await document()).getText('t')),
@@ -201,7 +207,10 @@ class Life {
   readonly #written = new Set<string>()
   #words = 0
   readonly #checks: Promise<void>[] = []
-  #isLosingLog = false
+  /** What the last log that was lost had stored; null while one is being lost. */
+  #lost: Y.Doc | null = new Y.Doc()
+  /** Windows that have not met the log in its place, so that they may hear answers of the former one. */
+  readonly #unaware = new Set<CrosswindProvider>()
   /** What has happened, for a life that fails. */
   readonly story: string[] = []
 
@@ -228,17 +237,23 @@ class Life {
     this.#providers[place] = provider
     provider.on('saved', (isSaved) => {
       this.story.push(`window ${place} ${isSaved ? 'is saved' : 'is not saved'}`)
-      if (isSaved && !this.#isLosingLog) this.#check(provider)
+      if (isSaved) this.#check(provider)
+    })
+    provider.on('status', ({ status }) => {
+      if (status === 'connected') this.#unaware.delete(provider)
     })
     provider.on('refused', ({ code }) => this.story.push(`window ${place} is refused: ${code}`))
   }
 
   /** The log has all that a window calls saved. */
-  #check({ doc }: CrosswindProvider): void {
-    const saved = copyOf(doc)
+  #check(provider: CrosswindProvider): void {
+    if (this.#lost === null || (this.#unaware.has(provider) && contains(this.#lost, provider.doc))) return
+    const saved = copyOf(provider.doc)
     const checking = this.#browser.document().then((stored) => {
       assert.ok(contains(stored, saved), 'something is called saved, and is not stored')
     })
+    // Reported with the story.
+    checking.catch(() => undefined)
     this.#checks.push(checking)
   }
 
@@ -266,20 +281,20 @@ class Life {
     } else if (kind < 0.77) {
       this.#browser.isOnline(true)
       this.story.push('the server is reached')
-    } else if (kind < 0.81 && !this.#store) {
-      // Refused. Stored beside the windows, it would come back with each.
+    } else if (kind < 0.81) {
+      // Refused, with what is merged with it.
       files.set('file', new Y.Doc())
       this.story.push(`window ${place} makes a subdocument`)
     } else if (kind < 0.87) this.#deleteFiles(place)
-    else if (kind < 0.95 && (this.#store || (!provider.refused && files.size === 0))) {
+    else if (kind < 0.95) {
       this.story.push(`window ${place} is closed, and opened again`)
       this.#open(place)
     } else if (kind > 0.98 && this.#store) {
-      this.#isLosingLog = true
+      this.#lost = null
       await this.#settle()
       this.story.push('the log is lost')
-      await this.#browser.loseLog()
-      this.#isLosingLog = false
+      this.#lost = await this.#browser.loseLog()
+      for (const one of this.#providers) this.#unaware.add(one)
     }
     await new Promise((resolve) => setTimeout(resolve, this.#random() * 20))
   }
