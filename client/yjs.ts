@@ -8,7 +8,13 @@ import {
 } from 'y-protocols/awareness'
 import * as Y from 'yjs'
 import { contradiction } from '../server/wire/contradiction.ts'
-import type { AwarenessFrame, Draft, Message, UpdateBody } from '../server/wire/messages.ts'
+import {
+  type AwarenessFrame,
+  type Draft,
+  type Message,
+  parseCursor,
+  type UpdateBody,
+} from '../server/wire/messages.ts'
 import {
   type ConnectionState,
   type ConnectOptions,
@@ -149,6 +155,8 @@ export class CrosswindProvider {
     this.shouldConnect = options.connect ?? true
     this.#options = options
     this.#start = options.start ?? null
+    if (this.#start && !parseCursor(this.#start.cursor))
+      throw new Error(`start.cursor is ${JSON.stringify(this.#start.cursor)}, which no message has.`)
     this.#uncertain = isEmpty(doc) ? 0 : 1
     this.#outboxListener = {
       onOutbox: () => this.#tellSaved(),

@@ -7,15 +7,20 @@ import { keptDrafts } from '../../client/drafts.ts'
 import type { CrosswindProvider } from '../../client/yjs.ts'
 import { createSeededRandom, type Random } from '../../server/wire/time.ts'
 import { MemoryIndexedDb } from './memory-indexeddb.ts'
-import { contains, converged, copyOf, isEqual, startDocuments, synced } from './yjs-testing.ts'
+import { contains, converged, copyOf, isEqual, refusal, startDocuments, synced } from './yjs-testing.ts'
 
 /** One browser with a server that it may not reach. */
-async function startBrowser(t: TestContext, database = new MemoryIndexedDb()) {
+async function startBrowser(
+  t: TestContext,
+  database = new MemoryIndexedDb(),
+  delayed?: () => Promise<void> | null,
+) {
   let isCut = false
   const messages: string[] = []
   const serve = (port = 0) =>
     startDocuments(t, {
       port,
+      ...(delayed && { holds: delayed }),
       cuts(url) {
         if (url.includes('/messages')) messages.push(url)
         return isCut
@@ -189,10 +194,33 @@ test('an open window shows and sends what a closed one has left', async (t) => {
   assert.equal(await browser.stored(), 'left')
 })
 
+test('what is refused outlives its window, with what was sent together with it, until it is undone', async (t) => {
+  const browser = await startBrowser(t)
+  const first = browser.open()
+  await synced(first)
+  const refused = refusal(first)
+  first.doc.transact(() => {
+    write(first, 'text')
+    first.doc.getMap('files').set('file', new Y.Doc())
+  })
+  assert.equal(await refused, 'bad-update')
+  write(first, ' and more')
+  first.destroy()
+  const second = browser.open()
+  await shows(second, 'text and more')
+  assert.equal(await refusal(second), 'bad-update')
+  assert.deepEqual([second.saved, await browser.stored()], [false, ''])
+  second.doc.getMap('files').delete('file')
+  await new Promise<void>((resolve) => second.once('saved', () => resolve()))
+  assert.deepEqual([second.refused, await browser.stored()], [null, 'text and more'])
+  await browser.kept('drafts', (count) => count === 0)
+})
+
 /** CROSSWIND_ROUNDS=100 lives more, the first of them from CROSSWIND_SEED. */
 const lives = Number(process.env.CROSSWIND_ROUNDS ?? 6)
 const firstSeed = Number(process.env.CROSSWIND_SEED ?? 1)
 const stepsInLife = 60
+const maxDelayMs = 40
 
 type Browser = Awaited<ReturnType<typeof startBrowser>>
 
@@ -340,17 +368,18 @@ class Life {
   }
 }
 
+/** Half of the requests wait, so that answers meet what happened meanwhile. */
+const delaysOf = (random: Random) => () =>
+  random() < 0.5 ? null : new Promise<void>((resolve) => setTimeout(resolve, random() * maxDelayMs))
+
 for (const isStored of [false, true])
   test(`random lives of two windows${isStored ? ', with their content stored beside them' : ''}: nothing is lost, doubled or called saved too early`, async (t) => {
     const database = new MemoryIndexedDb()
-    const browsers = await Promise.all(Array.from({ length: lives }, () => startBrowser(t, database)))
     await Promise.all(
-      browsers.map(async (browser, index) => {
-        const life = new Life(
-          browser,
-          createSeededRandom(firstSeed + index),
-          isStored ? new DocumentStore() : null,
-        )
+      Array.from({ length: lives }, async (_, index) => {
+        const random = createSeededRandom(firstSeed + index)
+        const browser = await startBrowser(t, database, delaysOf(createSeededRandom(firstSeed + index)))
+        const life = new Life(browser, random, isStored ? new DocumentStore() : null)
         try {
           await life.begin()
           for (let steps = 0; steps < stepsInLife; steps += 1) await life.step()
