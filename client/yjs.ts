@@ -148,15 +148,16 @@ export class CrosswindProvider {
 
   /** `url` is that of the server, such as `https://host/realtime`; `roomname` is the channel. */
   constructor(url: string | URL, roomname: string, doc: Y.Doc, options: ProviderOptions = {}) {
+    const { start = null } = options
+    if (start && !parseCursor(start.cursor))
+      throw new Error(`start.cursor is ${JSON.stringify(start.cursor)}, which no message has.`)
     this.url = String(url)
     this.roomname = roomname
     this.doc = doc
     this.awareness = options.awareness ?? new Awareness(doc)
     this.shouldConnect = options.connect ?? true
     this.#options = options
-    this.#start = options.start ?? null
-    if (this.#start && !parseCursor(this.#start.cursor))
-      throw new Error(`start.cursor is ${JSON.stringify(this.#start.cursor)}, which no message has.`)
+    this.#start = start
     this.#uncertain = isEmpty(doc) ? 0 : 1
     this.#outboxListener = {
       onOutbox: () => this.#tellSaved(),
@@ -166,7 +167,7 @@ export class CrosswindProvider {
       onRenamed: (id, ...drafts) => this.#renamed(id, drafts),
     }
     this.#wasSaved = this.saved
-    if (options.start) this.#apply(options.start.messages)
+    if (start) this.#apply(start.messages)
     doc.on('update', this.#onUpdate)
     doc.on('destroy', this.#onDestroy)
     this.awareness.on('update', this.#onAwareness)
@@ -698,7 +699,8 @@ function mergeWaiting(policy: OutboxPolicy<Drafts>): OutboxPolicy<Drafts> {
   }
 }
 
-const mergeUpdates = (updates: readonly UpdateBody[]): UpdateBody => ({
+/** For `mergingPolicy`. */
+export const mergeUpdates = (updates: readonly UpdateBody[]): UpdateBody => ({
   update: toBase64(Y.mergeUpdates(updates.map(({ update }) => fromBase64(update)))),
 })
 

@@ -343,6 +343,8 @@ class Life {
     for (const place of [0, 1]) await this.#save(place)
     this.#open(0)
     this.#providers[1]?.destroy()
+    // What the windows before have left may be refused.
+    this.#providers[0]?.on('refused', () => setImmediate(() => this.#undo(0)))
     await this.#browser.kept('drafts', (count) => count === 0)
     await this.#save(0)
     await this.#settle()
@@ -353,12 +355,19 @@ class Life {
     last.destroy()
   }
 
+  /** False if nothing is refused. */
+  #undo(place: number): boolean {
+    const provider = this.#providers[place] ?? assert.fail('there is no window')
+    if (provider.doc.getMap('files').size > 0) this.#deleteFiles(place)
+    else if (provider.refused) provider.doc.getMap('ends').set(`${place}`, 'sends it again')
+    else return false
+    return true
+  }
+
   async #save(place: number): Promise<void> {
     const provider = this.#providers[place] ?? assert.fail('there is no window')
     for (;;) {
-      if (provider.doc.getMap('files').size > 0) this.#deleteFiles(place)
-      else if (provider.refused) provider.doc.getMap('ends').set(`${place}`, 'sends it again')
-      else if (provider.saved) return
+      if (!this.#undo(place) && provider.saved) return
       await new Promise<void>((resolve) => {
         provider.doc.once('update', () => resolve())
         provider.once('saved', () => resolve())
