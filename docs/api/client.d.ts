@@ -118,19 +118,18 @@ declare class LinkClock {
 declare class Outbox<All extends Drafts = Drafts> {
   #private;
   readonly listeners: Set<OutboxListener>;
+  readonly paused: Set<string>;
   policy: OutboxPolicy<All>;
+  keeper: OutboxKeeper | null;
   constructor(options: OutboxOptions, policy: OutboxPolicy<All>, listener: OutboxListener);
-  keepBy(keeper: OutboxKeeper): void;
   get state(): OutboxState;
   get drafts(): All;
   has(id: string): boolean;
-  publish<K extends Kind>(channel: string, kind: K, body: Bodies[K], cursor: string | null): Draft<K> | null;
-  append(this: Outbox, draft: Draft): void;
+  publish<K extends Kind>(channel: string, kind: K, body: Bodies[K], cursor: string | null, later?: readonly PendingDraft[]): Draft<K> | null;
   change({ tell, ...drafts }: Change<All>): void;
   connect(send: OpenTransport['send'], maxInFlight: number, onBroken: () => void): void;
   disconnect(): void;
   flush(): void;
-  sent(): readonly string[];
   leave(): readonly Draft[];
   refuse(error: RefusedError, isMeant?: (draft: Draft) => boolean): void;
   close(): void;
@@ -169,6 +168,7 @@ declare const connections: {
 declare const editorNames: readonly ['shared', 'mirror'];
 declare const httpVersions: readonly ['2', '1.1'];
 declare const longPolling: ChosenTransport;
+declare const mergeUpdates$1: (updates: readonly UpdateBody[]) => UpdateBody;
 declare const modes: readonly Mode[];
 declare const newKey: () => string;
 declare const polling: ChosenTransport;
@@ -283,7 +283,7 @@ declare namespace wire_d_exports {
   export { AwarenessState, Bodies, ByHttp, ClockEstimate, ClockReading, DownFrame, Draft, EditorName, Exchange, FrameFormat, HttpVersion, Kind, Message, Mode, PageSettings, PollAnswer, Polling, Random, Refused, Stored, Timers, TransportName, WindowHttp, WindowMode, combine, connections, createClockEstimate, createSeededRandom, documentPath, drawNormal, editorNames, isKind, modeFor, modeNamed, modes, parseCursor, roundTripMs, shareNames, shuffled, transportNames, windowHttpVersions, windowModeNamed, windowModes };
 }
 declare namespace yjs_d_exports {
-  export { CrosswindProvider, ProviderOptions };
+  export { CrosswindProvider, DocumentStart, ProviderOptions, mergeUpdates$1 as mergeUpdates };
 }
 export { connect_d_exports as ".", connect_d_exports as "./browser", debug_d_exports as "./debug", drafts_d_exports as "./drafts", engine_d_exports as "./engine", share_d_exports as "./share", shared_worker_d_exports as "./shared-worker", statistics_d_exports as "./statistics", wire_d_exports as "./wire", yjs_d_exports as "./yjs" };
 import * as Y from "yjs";
@@ -392,13 +392,17 @@ interface DocumentDraft extends PendingDraft, UnstoredDraft {
 interface DocumentDrafts extends Drafts {
   readonly pending: readonly DocumentDraft[];
   readonly superseded: number;
-  readonly left: ReadonlySet<string>;
+  readonly held: readonly DocumentDraft[];
 }
 interface DocumentPolicyOptions {
   readonly window: string;
   readonly bounds: Bounds;
   readonly random: Random;
-  readonly keptRefusals?: readonly string[];
+  readonly isHeld?: (draft: Draft, code: string) => boolean;
+}
+interface DocumentStart {
+  readonly messages: readonly Message[];
+  readonly cursor: string;
 }
 interface Draft<K extends Kind = Kind> {
   readonly id: string;
@@ -438,6 +442,7 @@ interface DraftStoreParts {
 }
 interface Drafts {
   readonly pending: readonly PendingDraft[];
+  readonly held?: readonly PendingDraft[];
   readonly leavesAt?: number;
 }
 interface DraftsOptions {
@@ -458,6 +463,7 @@ interface Exchange {
   readonly returnedAt: number;
 }
 interface Follower {
+  readonly from?: string | undefined;
   take(message: Message, cursor: string): void;
   joined?(from: string, to: string): Promise<void>;
   missed?(from: string, to: string): Promise<void>;
@@ -609,6 +615,7 @@ interface OutboxPolicy<All extends Drafts> {
   readonly none: All;
   add(drafts: All, message: Omit<Draft, 'id'>, nextId: () => string, cursor: string | null, isConnected: boolean): (Change<All> & Pick<All, 'pending'>) | null;
   answer(drafts: All, ended: readonly Draft[], answer: Stored | RefusedError, nextId: () => string, isDenied?: boolean): Change<All>;
+  readonly mergesUpdates?: boolean;
   complete?(pending: All['pending'][number]): Partial<All['pending'][number]>;
   summary(drafts: All): OutboxState;
 }
@@ -696,12 +703,16 @@ interface ProviderEvents {
   'connection-error': [error: unknown, provider: CrosswindProvider];
   saved: [isSaved: boolean];
   refused: [error: RefusedError];
+  draft: [draft: Draft];
+  renamed: [id: string, drafts: readonly Draft[]];
+  message: [message: Message];
   'awareness-refused': [error: RefusedError];
 }
 interface ProviderOptions extends ConnectOptions {
   readonly connect?: boolean;
   readonly awareness?: Awareness;
   readonly connection?: Crosswind;
+  readonly start?: DocumentStart;
 }
 interface ReadingBody {
   readonly source: SensorSource;

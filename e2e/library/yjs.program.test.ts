@@ -5,9 +5,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import * as Y from 'yjs'
 import type { Crosswind, Keeping } from '../../client/connect.ts'
-import { mergingPolicy } from '../../client/document-policy.ts'
-import { newKey } from '../../client/names.ts'
-import { Outbox, plainPolicy } from '../../client/outbox.ts'
+import { documentPolicy, mergingPolicy, newKey, Outbox } from '../../client/engine.ts'
 import { type CrosswindProvider, type DocumentStart, mergeUpdates } from '../../client/yjs.ts'
 import { countItems, integrationBomb, rivals } from '../../server/document/testing.ts'
 import { temporaryFolder } from '../../server/folder-testing.ts'
@@ -357,13 +355,19 @@ test('a page that has what another log had gets the document, and gives it what 
 test('a connection’s own pause and merging hold for its documents', async (t) => {
   const { open, provide } = await startDocuments(t)
   const timers = createManualTime()
-  const merging = { mergeUpdates, pauseMs: 1000 }
-  const key = newKey()
+  const bounds = { messages: 100, bytes: 100_000 }
+  const random = createSeededRandom(1)
   const drafts: Keeping = {
     over: () => ({
-      key: Promise.resolve(key),
-      outbox: ({ window }, listener) =>
-        new Outbox({ window, timers }, mergingPolicy(plainPolicy(), merging), listener),
+      key: Promise.resolve(newKey()),
+      outbox({ window }, listener) {
+        const policy = documentPolicy({ window, bounds, random })
+        return new Outbox(
+          { window, timers },
+          mergingPolicy(policy, { mergeUpdates, pauseMs: 1000 }),
+          listener,
+        )
+      },
     }),
   }
   let messages = 0
