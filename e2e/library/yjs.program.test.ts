@@ -12,6 +12,8 @@ import { temporaryFolder } from '../../server/folder-testing.ts'
 import { modes } from '../../server/wire/modes.ts'
 import { createManualTime } from '../../server/wire/testing.ts'
 import { createSeededRandom } from '../../server/wire/time.ts'
+import { createNodePlatform } from '../clients/client.ts'
+import { connectHttp } from '../clients/http-client.ts'
 import {
   contains,
   converged,
@@ -350,6 +352,39 @@ test('a page that has what another log had gets the document, and gives it what 
   assert.deepEqual([String(doc.getText('t')), doc.getMap('m').get('a')], ['lost', 1])
   assert.ok(isEqual(await crosswind.document('doc.1'), provider.doc))
   assert.throws(() => provide({ start: { messages: [], cursor: 'start' } }), /start\.cursor is "start"/)
+})
+
+test('what a log had says nothing of the one in its place, though the answer comes later', async (t) => {
+  const first = await startDocuments(t)
+  const writer = first.provide()
+  writer.doc.getText('t').insert(0, 'stored')
+  await writer.whenSaved()
+  const doc = copyOf(writer.doc)
+  writer.destroy()
+  const platform = createNodePlatform(connectHttp('1.1', first.origin, null))
+  t.after(() => platform.close())
+  const answer = Promise.withResolvers<void>()
+  const late = Promise.withResolvers<void>()
+  const send: typeof platform.send = async (method, url, ...rest) => {
+    const response = await platform.send(method, url, ...rest)
+    if (url.includes('after=start')) {
+      answer.resolve()
+      await late.promise
+    }
+    return response
+  }
+  const provider = first.provide({ platform: { ...platform, send } }, doc)
+  const isOpen = () =>
+    new Promise<void>((resolve) => {
+      provider.on('status', ({ status }) => status === 'connected' && resolve())
+    })
+  await Promise.all([isOpen(), answer.promise])
+  await first.stop()
+  const second = await startDocuments(t, { port: Number(new URL(first.origin).port) })
+  await isOpen()
+  late.resolve()
+  await provider.whenSaved()
+  assert.equal(String((await second.crosswind.document('doc.1')).getText('t')), 'stored')
 })
 
 test('a connection’s own pause and merging hold for its documents', async (t) => {
