@@ -39,11 +39,6 @@ export interface ConnectOptions {
   readonly modes?: readonly string[]
   /** The mode that each falls back to, if not to the next of `modes`; null for none. */
   readonly fallbacks?: Readonly<Record<string, string | null>>
-  /**
-   * Of what the page has already, because the server put it there: the first stream brings what follows it,
-   * and no channel is asked for anything before. With `token`, a ticket is asked for first.
-   */
-  readonly cursor?: string
   /** Of long polling and polling; see PROTOCOL.md. Default: the server's. */
   readonly polling?: Polling
   /** `LinkClock` of `@crosswind/client/clock`: compares this clock with the server's. */
@@ -230,7 +225,6 @@ export class Crosswind {
       .catch((error) => this.#refuse(name, follower, error))
     return {
       link: this.#link,
-      maxInFlight: () => modeNamed(this.#state.mode, this.#modes).maxInFlight,
       page: async (after) => {
         await reading
         return this.#page(name, after)
@@ -338,9 +332,10 @@ export class Crosswind {
   /** Resolves to the channel's newest cursor, and to the one from which on the stream has the channel. */
   async #join(name: string, follower: Follower): Promise<readonly [newest: string, from: string]> {
     const link = await this.#link
-    const start = link.cursor === null ? this.#options.cursor : undefined
+    // Without a ticket, the stream would be refused first.
+    const start = this.#session ? follower.from : undefined
     // A refusal in the stream would end it for all channels.
-    const cursor = start !== undefined && this.#session ? start : (await this.#page(name, 'newest')).cursor
+    const cursor = start ?? (await this.#page(name, 'newest')).cursor
     if (this.#rooms.get(name) !== follower) return [cursor, cursor]
     this.#ending.signal.throwIfAborted()
     this.#read.add(name)
@@ -450,7 +445,6 @@ export class Crosswind {
           this.#rooms.forEach((follower, name) => {
             follower.missed?.(from, to)?.catch((error) => this.#refuse(name, follower, error))
           }),
-        onHide: () => this.#rooms.forEach((follower) => void follower.hide?.()),
         onAwareness: (frame) => this.#rooms.get(frame.channel)?.presence.heard(frame, name),
         onStateRefused: (channel = '', error) => this.#rooms.get(channel)?.presence.refused(error),
         onOutbox: (outbox) => this.#changed({ pending: outbox.unstored, outbox }),

@@ -153,7 +153,6 @@ class Teller {
         trace.link?.(`${this.window} missed messages from ${from} to ${to}; the newest follow`)
         listener.onMissed?.(from, to)
       },
-      onHide: () => listener.onHide?.(),
       onPresence: (presence) => listener.onPresence?.(presence),
       onAwareness: (frame) => listener.onAwareness(frame),
       onOutbox: (outbox) => listener.onOutbox(outbox),
@@ -165,10 +164,16 @@ class Teller {
         settled(draft, `refused: ${code}`)
         listener.onRefused(draft, sentence, code)
       },
-      onRenamed: (id, draft) => {
+      onRenamed: (id, ...drafts) => {
         this.#attempts.delete(id)
-        trace.outbox?.(`${id} renamed ${draft.id}: the log has another message of its id`)
-        listener.onRenamed?.(id, draft)
+        const why =
+          drafts.length > 1 ? 'together they are too large' : 'the log has another message of its id'
+        trace.outbox?.(`${id} renamed ${drafts.map((draft) => draft.id).join(', ')}: ${why}`)
+        listener.onRenamed?.(id, ...drafts)
+      },
+      onAdopted: (drafts) => {
+        for (const { id } of drafts) trace.outbox?.(`${id} adopted: a closed window has left it`)
+        listener.onAdopted?.(drafts)
       },
     }
   }

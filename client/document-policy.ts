@@ -8,6 +8,7 @@ import {
   bytesOf,
   type Change,
   type Drafts,
+  isInFlight,
   type OutboxPolicy,
   type PendingDraft,
   pendingDraft,
@@ -16,8 +17,7 @@ import {
 import { RefusedError } from './transports/transport.ts'
 
 export interface DocumentDraft extends PendingDraft, UnstoredDraft {
-  /** Updates that are merged into it when it is sent or saved: a long paste consists of many. */
-  readonly joined: readonly UpdateBody[]
+  readonly edits: number
   /** Exceeds the bounds: kept in this window only. */
   readonly isOver: boolean
   /** Its first id was refused: if this one is, too, so is the draft. */
@@ -26,10 +26,7 @@ export interface DocumentDraft extends PendingDraft, UnstoredDraft {
 
 export interface DocumentDrafts extends Drafts {
   readonly pending: readonly DocumentDraft[]
-  /** Departure of the newest update that had to wait, ms since the epoch. */
-  readonly leavesAt: number
-  /** Ids of drafts that this window may not send: what is saved of them stays, for one that may. */
-  readonly left: ReadonlySet<string>
+  readonly held: readonly DocumentDraft[]
 }
 
 export interface DocumentPolicyOptions {
@@ -37,6 +34,8 @@ export interface DocumentPolicyOptions {
   readonly window: string
   readonly bounds: Bounds
   readonly random: Random
+  /** Whether a refused draft is held, for a window that may send it. Default: if this one may not write. */
+  readonly isHeld?: (draft: Draft, code: string) => boolean
 }
 
 /** They say nothing of the content, which is sent again under this window's name. */
@@ -45,6 +44,8 @@ const nameRefusals: readonly string[] = ['id-taken', 'not-your-name']
 /** They say nothing of the content: another user of this browser may have a session now. */
 const accessRefusals: readonly string[] = ['not-invited-there', 'read-only-invitation']
 
+const isAccessRefusal = (_draft: Draft, code: string) => accessRefusals.includes(code)
+
 /**
  * At the bounds, an update is kept in this window only: later ones build on it. Anything else is rejected.
  */
@@ -52,7 +53,7 @@ export function documentPolicy(options: DocumentPolicyOptions): OutboxPolicy<Doc
   const { bounds } = options
   const plain = plainPolicy(bounds)
   return {
-    none: { pending: [], leavesAt: Number.NEGATIVE_INFINITY, left: new Set() },
+    none: { pending: [], held: [] },
     add({ pending }, message, nextId) {
       const added = documentDraft({ draft: { id: nextId(), ...message }, edits: 1 })
       const bytes = pending.reduce((sum, one) => sum + one.bytes, added.bytes)
@@ -82,7 +83,6 @@ export function documentPolicy(options: DocumentPolicyOptions): OutboxPolicy<Doc
 export const documentDraft = ({ draft, edits }: UnstoredDraft): DocumentDraft => ({
   ...pendingDraft(draft),
   edits,
-  joined: [],
   isOver: false,
   isRenamed: false,
 })
@@ -100,17 +100,17 @@ function withinBounds(pending: readonly DocumentDraft[], { messages, bytes }: Bo
 
 /** What a refusal means other than the end of the draft; null if it means just that. */
 function afterRefusal(
-  { pending, left }: DocumentDrafts,
+  { pending, held }: DocumentDrafts,
   draft: Draft,
   code: string,
   nextId: () => string,
-  { window, random }: DocumentPolicyOptions,
+  { window, random, isHeld = isAccessRefusal }: DocumentPolicyOptions,
 ): Change<DocumentDrafts> | null {
   const ended = pending.find((one) => one.draft === draft)
   // A message of an application has an answer under its id.
   if (!ended || draft.kind === 'json') return null
-  if (accessRefusals.includes(code)) return { left: new Set([...left, draft.id]) }
-  if (!nameRefusals.includes(code) || ended.isRenamed) return null
+  if (!nameRefusals.includes(code) || ended.isRenamed)
+    return isHeld(draft, code) ? { held: [...held, ended] } : null
   const id = `${nextId()}r${Math.floor(random() * 36 ** 8).toString(36)}`
   const again: DocumentDraft = {
     ...documentDraft({ ...ended, draft: { ...draft, id, from: window } }),
@@ -123,9 +123,15 @@ function afterRefusal(
   }
 }
 
-/** As for documents, except that messages outlive a refusal of the whole window. */
+/** As for documents, except that messages outlive a refusal of the whole window, and updates any. */
 export function keptPolicy(options: DocumentPolicyOptions): OutboxPolicy<DocumentDrafts> {
-  const documents = documentPolicy(options)
+  const documents = documentPolicy({
+    ...options,
+    // Merged with what was refused may be what was not, and what it builds on may wait in another window. What
+    // contradicts the log can never be stored.
+    isHeld: (draft, code) =>
+      draft.kind === 'update' ? code !== 'not-your-client' : isAccessRefusal(draft, code),
+  })
   return {
     none: documents.none,
     summary: documents.summary,
@@ -147,54 +153,91 @@ export function keptPolicy(options: DocumentPolicyOptions): OutboxPolicy<Documen
 interface Merging {
   /** Returns one update equivalent to all of these. */
   readonly mergeUpdates: (updates: readonly UpdateBody[]) => UpdateBody
-  /** Minimum interval between updates, ms. With 0, updates are merged only in a long queue. */
-  readonly pauseMs: number
-  /** Size limit of a message in UTF-8 bytes. */
-  readonly maxBytes: number
+  /** Minimum interval between updates, ms. */
+  readonly pauseMs?: number
+  /** Queue length from which updates are merged. Default: 1 with a pause, otherwise a long queue. */
+  readonly minQueued?: number
+  /** Size limit of what is merged during a pause, in UTF-8 bytes. */
+  readonly maxBytes?: number
 }
 
 /** Limits merging into a draft that has waited longer than the pause: each save rewrites the whole draft. */
 const maxGrownBytes = 16_384
 
-/** From this queue length on, updates are merged even without a pause. */
 const manyDrafts = 64
 
-/** The same policy, but updates that wait are merged. */
-export function mergingPolicy(
-  policy: OutboxPolicy<DocumentDrafts>,
-  { mergeUpdates, pauseMs, maxBytes }: Merging,
-): OutboxPolicy<DocumentDrafts> {
+/**
+ * The same policy, but updates that wait are merged, and what was merged is taken apart if the server refuses it
+ * as too large.
+ */
+export function mergingPolicy<All extends Drafts>(
+  policy: OutboxPolicy<All>,
+  { mergeUpdates, pauseMs = 0, minQueued = pauseMs > 0 ? 1 : manyDrafts, maxBytes = maxGrownBytes }: Merging,
+): OutboxPolicy<All> {
+  type Pending = All['pending'][number]
+
   /** Null unless the newest draft is an unsent update of this window with room for another. */
-  function join(pending: readonly DocumentDraft[], { channel, kind, from, at, body }: Omit<Draft, 'id'>) {
+  function join(pending: readonly Pending[], { channel, kind, from, at, body }: Omit<Draft, 'id'>) {
     const newest = pending.at(-1)
-    if (newest?.state !== 'waiting' || pending.length < (pauseMs > 0 ? 1 : manyDrafts)) return null
-    const { draft, bytes, edits, joined, leavesAt } = newest
+    if (newest?.state !== 'waiting' || pending.length < minQueued) return null
+    const { draft, bytes, edits = 1, parts = [draft.body as UpdateBody], leavesAt } = newest
     if (kind !== 'update' || draft.kind !== kind || draft.channel !== channel || draft.from !== from)
       return null
     const update = body as UpdateBody
     const grown = bytes + update.update.length
     if (grown > (at < leavesAt ? maxBytes : maxGrownBytes)) return null
-    return { ...newest, bytes: grown, edits: edits + 1, joined: [...joined, update] }
+    return { ...newest, bytes: grown, edits: edits + 1, parts: [...parts, update], isComplete: false }
+  }
+
+  function merge(draft: Draft, parts: readonly UpdateBody[]) {
+    const merged = { ...draft, body: mergeUpdates(parts) }
+    return { draft: merged, bytes: bytesOf(merged), isComplete: true }
+  }
+
+  /** Null unless it was merged in this window. */
+  function halve({ pending }: All, refused: Draft | undefined, nextId: () => string): Change<All> | null {
+    const old = pending.find(({ draft }) => draft === refused)
+    const { draft, edits = 0, parts = [] } = old ?? {}
+    if (!draft || parts.length < 2) return null
+    const middle = Math.ceil(parts.length / 2)
+    const half = (some: readonly UpdateBody[], edits: number): Pending => ({
+      ...old,
+      ...merge({ ...draft, id: nextId() }, some),
+      state: 'waiting',
+      leavesAt: 0,
+      edits,
+      parts: some,
+    })
+    const later = parts.slice(middle)
+    const halves = [half(parts.slice(0, middle), edits - later.length), half(later, later.length)]
+    const rest = pending.filter((one) => one !== old)
+    const change: Change = {
+      // Those in flight stay before those that wait.
+      pending: [...rest.filter(isInFlight), ...halves, ...rest.filter((one) => !isInFlight(one))],
+      tell: (listener) => listener.onRenamed?.(draft.id, ...halves.map((one) => one.draft)),
+    }
+    return change as Change<All>
   }
 
   return {
     none: policy.none,
+    mergesUpdates: true,
     summary: policy.summary,
-    answer: policy.answer,
     add(drafts, message, nextId, isConnected) {
       const joined = join(drafts.pending, message)
-      if (joined) return { pending: [...drafts.pending.slice(0, -1), joined] }
+      if (joined) return { pending: [...drafts.pending.slice(0, -1), joined] } as unknown as Change<All> & All
       const change = policy.add(drafts, message, nextId, isConnected)
       const added = change?.pending.at(-1)
-      if (!change || !added || message.kind !== 'update' || !isConnected) return change
+      if (!change || !added || message.kind !== 'update' || !isConnected || pauseMs === 0) return change
       // The first update after a pause leaves at once.
-      const leavesAt = Math.max(message.at, drafts.leavesAt + pauseMs)
+      const leavesAt = Math.max(message.at, (drafts.leavesAt ?? Number.NEGATIVE_INFINITY) + pauseMs)
       return { ...change, leavesAt, pending: [...change.pending.slice(0, -1), { ...added, leavesAt }] }
     },
-    complete({ draft, joined }) {
-      if (joined.length === 0) return {}
-      const complete = { ...draft, body: mergeUpdates([draft.body, ...joined] as UpdateBody[]) }
-      return { draft: complete, bytes: bytesOf(complete), joined: [] }
+    answer(drafts, ended, answer, nextId, isDenied) {
+      const isTooLarge = 'code' in answer && answer.code === 'too-large'
+      const halves = isTooLarge ? halve(drafts, ended[0], nextId) : null
+      return halves ?? policy.answer(drafts, ended, answer, nextId, isDenied)
     },
+    complete: ({ draft, parts, isComplete }) => (parts && isComplete === false ? merge(draft, parts) : {}),
   }
 }

@@ -41,7 +41,7 @@ export class DraftKeeper implements OutboxKeeper {
     this.#outbox = outbox
     this.#parts = parts
     parts.store.onGone = () => this.#saveAgain()
-    outbox.keepBy(this)
+    outbox.keeper = this
   }
 
   get state() {
@@ -64,7 +64,10 @@ export class DraftKeeper implements OutboxKeeper {
       ({ draft, state }) => isFirst && draft.from === window && state !== 'inFlight',
     )
     const earlier = pending.filter((one) => !later.includes(one))
-    outbox.change({ pending: [...earlier, ...adopted.map(documentDraft), ...later] })
+    outbox.change({
+      pending: [...earlier, ...adopted.map(documentDraft), ...later],
+      tell: (listener) => listener.onAdopted?.(adopted.map(({ draft }) => draft)),
+    })
   }
 
   changed(isConnected: boolean): void {
@@ -82,12 +85,12 @@ export class DraftKeeper implements OutboxKeeper {
     this.#plannedSave?.()
     this.#plannedSave = null
     if (this.#isClosed) return
-    const { pending, left } = this.#outbox.drafts
-    const ids = new Set(pending.map(({ draft }) => draft.id))
-    const gone = [...this.#copies].filter(([id]) => !ids.has(id))
-    for (const [id] of gone) this.#copies.delete(id)
-    const ended = gone.filter(([id]) => !left.has(id))
-    const added = pending.filter((one) => !one.isOver && !this.#isCurrent(one))
+    const { pending, held } = this.#outbox.drafts
+    const all = [...held, ...pending]
+    const ids = new Set(all.map(({ draft }) => draft.id))
+    const ended = [...this.#copies].filter(([id]) => !ids.has(id))
+    for (const [id] of ended) this.#copies.delete(id)
+    const added = all.filter((one) => !one.isOver && !this.#isCurrent(one))
     const written = added.map((one) => this.#copyOf(one))
     const records = added.map(
       (one): UnstoredDraft => ({ draft: this.#outbox.complete(one), edits: one.edits }),

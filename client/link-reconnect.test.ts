@@ -239,11 +239,10 @@ test('a page that ends repeats nothing that its open WebSocket has, unless somet
   assert.deepEqual(hide(), [[base, 'w1-1', 'w1-2', 'w1-3']])
 })
 
-test('what is published as the page ends leaves with it; of a closed link nothing does', () => {
+test('what waits as the page ends leaves with it; of a closed link nothing does', () => {
   for (const outlivesPage of [false, true]) {
-    const onHide = () => void publish()
-    const { link, newest, publish, heard } = openLink({ onHide, outlivesPage })
-    newest().welcome()
+    const { link, publish, heard } = openLink({ outlivesPage })
+    publish()
     link.hide()
     assert.deepEqual(heard.last, [['https://localhost:2', 'w1-1']])
     link.close()

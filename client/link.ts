@@ -22,7 +22,7 @@ import type { Sleeper, WakeUp } from './browser-services.ts'
 import { Connection } from './connection.ts'
 import { type Fall, Fallback, Retry } from './fallback.ts'
 import type { LinkClock } from './link-clock.ts'
-import { bytesOf, type Drafts, type Outbox, type OutboxListener } from './outbox.ts'
+import { bytesOf, type Drafts, isInFlight, type Outbox, type OutboxListener } from './outbox.ts'
 import { ShownWindows } from './shown-windows.ts'
 import { asClosing, sendLast } from './transports/http.ts'
 import {
@@ -91,8 +91,6 @@ export interface LinkListener extends OutboxListener {
   /** Messages between these cursors were missed; the newest of each channel and kind follow. */
   onMissed?(from: string, to: string): void
   onPresence?(presence: Presence): void
-  /** The page may end with this call: what is published now leaves, too. */
-  onHide?(): void
   /** Changes of the windows shown; an empty `whole` a while after the connection is lost. */
   onAwareness(frame: AwarenessFrame): void
   /** A state is larger than the server accepts; what was shown before stays. */
@@ -223,19 +221,15 @@ export class Link<All extends Drafts = Drafts> implements Sleeper {
    */
   hide(): void {
     if (this.#isClosed) return
-    this.#sendLast()
-    this.#leave(true)
-  }
-
-  #sendLast(): void {
     const { baseFor, proof, platform } = this.#options
-    const arrives = this.#lastState?.state === 'open' && this.#current?.uplink.outlivesPage
-    const sent = this.outbox.sent()
-    this.#listener.onHide?.()
+    const arrives =
+      this.#lastState?.state === 'open' &&
+      this.#current?.uplink.outlivesPage &&
+      this.outbox.drafts.pending.every(isInFlight)
     const left = this.outbox.leave()
     // All together, so that none overtakes another.
-    if (arrives && left.every(({ id }) => sent.includes(id))) return
-    sendLast(baseFor(this.#fallback.mode.http), proof, left, platform)
+    if (!arrives) sendLast(baseFor(this.#fallback.mode.http), proof, left, platform)
+    this.#leave(true)
   }
 
   close(): void {

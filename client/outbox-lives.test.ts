@@ -9,7 +9,7 @@ import { createSeededRandom, type Random } from '../server/wire/time.ts'
 import { type DocumentDrafts, documentPolicy, keptPolicy, mergingPolicy } from './document-policy.ts'
 import type { UnstoredDraft } from './draft-database.ts'
 import { DraftKeeper } from './draft-keeper.ts'
-import { Outbox } from './outbox.ts'
+import { isInFlight, Outbox } from './outbox.ts'
 import { settled } from './testing.ts'
 import { BusyError, RefusedError } from './transports/transport.ts'
 
@@ -109,8 +109,12 @@ class Life {
     this.#outbox = new Outbox(own, policy, {
       onOutbox: () => undefined,
       onStored: ({ id }) => this.#hear(() => this.#ended(id, 'stored')),
-      onRefused: ({ id }) => this.#hear(() => this.#refused(id)),
-      onRenamed: (id, draft) => this.#hear(() => this.#renamed(id, draft)),
+      onRefused: (draft, _, code) => this.#hear(() => this.#refused(draft, code)),
+      onRenamed: (id, first, ...others) =>
+        this.#hear(() => {
+          if (first && others.length > 0) this.#halved(id, [first, ...others])
+          else if (first) this.#renamed(id, first)
+        }),
     })
     this.#keeper = new DraftKeeper(this.#outbox, { ...own, store: this.#store, handsOver: door === 'drafts' })
   }
@@ -234,9 +238,15 @@ class Life {
     return live
   }
 
-  #refused(id: string): void {
-    if (this.#answered) this.#answered.push(id)
-    else this.#ended(id, 'refused')
+  #refused({ id, kind }: Draft, code: string): void {
+    if (this.#answered) {
+      this.#answered.push(id)
+      return
+    }
+    this.#ended(id, 'refused')
+    const isUpdate = this.#door === 'drafts' && kind === 'update'
+    const isHeld = isUpdate || (code === 'not-invited-there' && kind !== 'json')
+    if (isHeld) this.#left.add(id)
   }
 
   #renamed(id: string, draft: Draft): void {
@@ -244,6 +254,24 @@ class Life {
     assert.ok(!isRenamed && kind !== 'json')
     assert.deepEqual([draft.from, draft.kind, draft.channel, textsIn(draft)], [window, kind, channel, texts])
     this.#add(draft, texts, edits, true)
+  }
+
+  /** With all its texts, before all that waits. */
+  #halved(id: string, halves: readonly Draft[]): void {
+    const old = this.#ended(id, 'renamed')
+    assert.deepEqual(halves.flatMap(textsIn), old.texts)
+    const pending = new Map(this.#outbox.drafts.pending.map((one) => [one.draft.id, one]))
+    const added = halves.map((half): [string, Live] => {
+      assert.ok(!this.#endings.has(half.id), `${half.id} is used twice`)
+      return [half.id, { ...old, texts: textsIn(half), edits: pending.get(half.id)?.edits ?? 0 }]
+    })
+    assert.equal(
+      added.reduce((sum, [, { edits }]) => sum + edits, 0),
+      old.edits,
+    )
+    const live = new Map([...this.#live, ...added])
+    this.#live.clear()
+    for (const one of pending.keys()) this.#live.set(one, live.get(one) ?? assert.fail(`${one} is unknown`))
   }
 
   // The server
@@ -305,11 +333,8 @@ class Life {
     const code = this.#pick(refusals)
     this.story.push(`answers ${draft.id}: ${kind === 'refused' ? code : kind}`)
     if (kind === 'stored') resolve({ type: 'stored', id: draft.id, seq: 1 })
-    else if (kind === 'refused') {
-      const isLeft = code === 'not-invited-there' && draft.kind !== 'json' && this.#live.has(draft.id)
-      if (isLeft) this.#left.add(draft.id)
-      reject(new RefusedError(code, 'No.'))
-    } else if (kind === 'busy') {
+    else if (kind === 'refused') reject(new RefusedError(code, 'No.'))
+    else if (kind === 'busy') {
       if (round === this.#round) this.#busyUntil ??= this.#time.now() + busyMs
       reject(new BusyError('Later.', busyMs))
     } else reject(new Error('lost'))
@@ -419,7 +444,7 @@ class Life {
       return { draft, edits: 1 + n }
     })
     this.story.push(`adopts ${left.map(({ draft: { id, kind } }) => `${id} ${kind}`)}`)
-    const sent = new Set(this.#outbox.sent())
+    const sent = new Set(this.#outbox.drafts.pending.filter(isInFlight).map(({ draft }) => draft.id))
     const isLater = (id: string, live: Live) => live.from === window && !sent.has(id)
     const later = this.#door === 'page' ? [] : [...this.#live].filter(([id, live]) => isLater(id, live))
     for (const [id] of later) this.#live.delete(id)

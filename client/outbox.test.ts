@@ -285,6 +285,20 @@ test('one at a time: updates behind one in flight are merged and leave when it i
   assert.equal(outbox.state.unstored, 3)
 })
 
+test('what was merged is sent in halves if it is too large together', async () => {
+  const opened = openOutbox()
+  const sent: string[] = []
+  for (const text of 'abc') opened.update(text)
+  await opened.connect(({ id, body }) => {
+    const { update } = body as Bodies['update']
+    sent.push(update)
+    if (update.length > 3) return Promise.reject(new RefusedError('too-large', 'Too large.'))
+    return Promise.resolve({ type: 'stored', id, seq: 1 })
+  })
+  await settled()
+  assert.deepEqual([sent, opened.refused, opened.held()], [['a+b+c', 'a+b', 'c'], [], []])
+})
+
 test('a link sends as many at a time as its mode allows', async () => {
   const { newest, publish } = openLink({ mode: mode('sse/2') })
   newest().welcome()
@@ -764,4 +778,45 @@ test('saved drafts that the server does not let in are removed from the browser 
   assert.equal(held().length, 3)
   outbox.refuse(notLetIn)
   assert.deepEqual([refused, held()], [['w1-1', 'w1-2', 'w1-3'], []])
+})
+
+test('drafts of a paused channel wait, others overtake them, and a page that ends sends them', async () => {
+  const { outbox, update, add, connect } = openOutbox()
+  const sent: string[] = []
+  outbox.paused.add('main')
+  await connect((one) => {
+    sent.push(one.id)
+    return null
+  }, 1)
+  update('a')
+  add({ channel: 'other' })
+  assert.deepEqual(sent, ['w1-2'])
+  assert.deepEqual(
+    outbox.leave().map(({ id }) => id),
+    ['w1-1', 'w1-2'],
+  )
+})
+
+test('a draft goes before those that build on it, and behind those in flight', async () => {
+  const { outbox, update, connect } = openOutbox({}, 0)
+  await connect(() => null, 1)
+  update('in flight')
+  update('waits')
+  const later = outbox.drafts.pending.slice(1)
+  outbox.publish('main', 'update', { update: 'first' }, later)
+  const texts = outbox.drafts.pending.map(({ draft }) => (draft as Draft<'update'>).body.update)
+  assert.deepEqual(texts, ['in flight', 'first', 'waits'])
+})
+
+test('a refused draft that is held stays in the browser until it is released, and is not sent again', async () => {
+  const { outbox, update, connect, held } = openOutbox()
+  update('a')
+  const sent: string[] = []
+  await connect(({ id }) => {
+    sent.push(id)
+    return Promise.reject(new RefusedError('not-invited-there', 'No.'))
+  })
+  assert.deepEqual([sent, outbox.drafts.pending, held()], [['w1-1'], [], ['w1-1']])
+  outbox.change({ held: [] })
+  assert.deepEqual([sent, held()], [['w1-1'], []])
 })

@@ -1,6 +1,6 @@
 // Drafts that the server has not stored: numbered, bounded, sent in order, a few at a time, and resent.
 
-import type { Bodies, Draft, Kind, Stored } from '../server/wire/messages.ts'
+import type { Bodies, Draft, Kind, Stored, UpdateBody } from '../server/wire/messages.ts'
 import { nothingPlanned, type Timers } from '../server/wire/time.ts'
 import { BusyError, type OpenTransport, RefusedError } from './transports/transport.ts'
 
@@ -21,8 +21,10 @@ export interface OutboxListener {
   onStored(draft: Draft, seq: number): void
   /** `code` is listed in PROTOCOL.md. */
   onRefused(draft: Draft, sentence: string, code: string): void
-  /** Resent under a new id: the log holds another message under the old one. */
-  onRenamed?(id: string, draft: Draft): void
+  /** Resent under a new id, since the log holds another message under the old one; or in several, being too large. */
+  onRenamed?(id: string, ...drafts: readonly Draft[]): void
+  /** Closed windows left them. */
+  onAdopted?(drafts: readonly Draft[]): void
 }
 
 /** A draft that has not ended. Only the outbox changes one. */
@@ -34,11 +36,21 @@ export interface PendingDraft {
   leavesAt: number
   /** Of its JSON in UTF-8. */
   readonly bytes: number
+  /** How many it contains, if a policy merges them. */
+  readonly edits?: number
+  /** What is merged in it, in order, if this window merged it. */
+  readonly parts?: readonly UpdateBody[]
+  /** False while the draft lacks some of its parts. */
+  readonly isComplete?: boolean
 }
 
 export interface Drafts {
   /** In sending order. */
   readonly pending: readonly PendingDraft[]
+  /** Refused, and kept for as long as nothing else brings their content to the log. */
+  readonly held?: readonly PendingDraft[]
+  /** Departure of the newest update that had to wait, ms since the epoch. */
+  readonly leavesAt?: number
 }
 
 /** What becomes of drafts, and what the listener is told of it. */
@@ -77,6 +89,8 @@ export interface OutboxPolicy<All extends Drafts> {
     nextId: () => string,
     isDenied?: boolean,
   ): Change<All>
+  /** It merges updates that wait. */
+  readonly mergesUpdates?: boolean
   /** What changes of a draft before it is sent or saved. */
   complete?(pending: All['pending'][number]): Partial<All['pending'][number]>
   summary(drafts: All): OutboxState
@@ -108,6 +122,9 @@ interface SendRound {
 const utf8 = new TextEncoder()
 /** As JSON; 0 of what is none, such as undefined. */
 export const bytesOf = (value: unknown) => utf8.encode(JSON.stringify(value)).length
+
+/** Sent over this connection, and not answered. */
+export const isInFlight = ({ state }: PendingDraft) => state === 'inFlight'
 
 export const pendingDraft = (draft: Draft): PendingDraft => ({
   draft,
@@ -145,29 +162,28 @@ export const plainPolicy = ({ messages, bytes } = usualBounds): OutboxPolicy<Dra
 
 export class Outbox<All extends Drafts = Drafts> {
   readonly #options: OutboxOptions
-  readonly #policy: OutboxPolicy<All>
-  readonly #listener: OutboxListener
+  readonly listeners: Set<OutboxListener>
+  /** Channels whose drafts wait, until the page ends. */
+  readonly paused = new Set<string>()
+  /** May be replaced by one that adds to it. */
+  policy: OutboxPolicy<All>
+  /** Without one, drafts end with the window. */
+  keeper: OutboxKeeper | null = null
   #drafts: All
-  #keeper: OutboxKeeper | null = null
+  /** Null while there is no connection, or the server is busy. */
   #round: SendRound | null = null
-  #isBusy = false
   #stopTimer = nothingPlanned
   #numbers = 0
 
   constructor(options: OutboxOptions, policy: OutboxPolicy<All>, listener: OutboxListener) {
     this.#options = options
-    this.#policy = policy
-    this.#listener = listener
+    this.policy = policy
+    this.listeners = new Set([listener])
     this.#drafts = policy.none
   }
 
-  /** Without a keeper, drafts end with the window. */
-  keepBy(keeper: OutboxKeeper): void {
-    this.#keeper = keeper
-  }
-
   get state(): OutboxState {
-    return { ...this.#policy.summary(this.#drafts), ...this.#keeper?.state }
+    return { ...this.policy.summary(this.#drafts), ...this.keeper?.state }
   }
 
   get drafts(): All {
@@ -179,52 +195,52 @@ export class Outbox<All extends Drafts = Drafts> {
     return this.#drafts.pending.some(({ draft }) => draft.id === id)
   }
 
-  /** Numbers, stamps and queues a message. Returns the draft that has it, null if the bounds reject it. */
-  publish<K extends Kind>(channel: string, kind: K, body: Bodies[K]): Draft<K> | null {
+  /**
+   * Numbers, stamps and queues a message. Returns the draft that has it, null if the bounds reject it.
+   * `later`: drafts that wait and follow it, since they may build on it.
+   */
+  publish<K extends Kind>(
+    channel: string,
+    kind: K,
+    body: Bodies[K],
+    later: readonly PendingDraft[] = [],
+  ): Draft<K> | null {
     const { window, timers } = this.#options
     const message = { channel, kind, from: window, at: timers.now(), body }
-    const change = this.#policy.add(this.#drafts, message, this.#nextId, this.#round !== null)
+    const pending = this.#drafts.pending.filter((one) => !later.includes(one))
+    const isConnected = this.#round !== null
+    const change = this.policy.add({ ...this.#drafts, pending }, message, this.#nextId, isConnected)
     if (!change) return null
-    this.change(change)
+    this.change({ ...change, pending: [...change.pending, ...later] })
     return change.pending.at(-1)?.draft as Draft<K>
-  }
-
-  /** Adds a draft that another window's outbox has numbered, once. */
-  append(this: Outbox, draft: Draft): void {
-    if (!this.has(draft.id)) this.change({ pending: [...this.#drafts.pending, pendingDraft(draft)] })
   }
 
   /** Replaces drafts, tells of it, and sends and saves what is new. */
   change({ tell, ...drafts }: Change<All>): void {
     this.#drafts = { ...this.#drafts, ...drafts }
-    tell?.(this.#listener)
+    if (tell) this.listeners.forEach(tell)
     this.#sendMore()
-    this.#keeper?.changed(this.#round !== null)
+    this.keeper?.changed(this.#round !== null)
     this.report()
   }
 
   /** Sends all drafts. `onBroken`: a send failed and may or may not have arrived. */
   connect(send: OpenTransport['send'], maxInFlight: number, onBroken: () => void): void {
     this.#begin({ send, maxInFlight, onBroken })
-    this.#keeper?.connected()
+    this.keeper?.connected()
   }
 
   /** Pending sends may still be answered. */
   disconnect(): void {
     this.#begin(null)
-    this.#keeper?.flush()
+    this.keeper?.flush()
   }
 
   /** Sends and saves everything now: a page that is ending gets no further turn. */
   flush(): void {
     for (const pending of this.#drafts.pending) pending.leavesAt = 0
     this.#sendMore()
-    this.#keeper?.flush()
-  }
-
-  /** Ids of what was sent over this connection, and has no answer yet. */
-  sent(): readonly string[] {
-    return this.#drafts.pending.filter(({ state }) => state === 'inFlight').map(({ draft }) => draft.id)
+    this.keeper?.flush()
   }
 
   /** Everything, for a page that is ending: from now on the server may have stored it. */
@@ -241,18 +257,18 @@ export class Outbox<All extends Drafts = Drafts> {
   /** Nothing is sent or told any more. */
   close(): void {
     this.#begin(null)
-    this.#keeper?.close()
-    this.#drafts = this.#policy.none
+    this.keeper?.close()
+    this.#drafts = this.policy.none
   }
 
   /** Its draft, with all that was merged into it. */
   complete(pending: All['pending'][number]): Draft {
-    return Object.assign(pending, this.#policy.complete?.(pending)).draft
+    return Object.assign(pending, this.policy.complete?.(pending)).draft
   }
 
   /** Tells the state. */
   report(): void {
-    this.#listener.onOutbox(this.state)
+    for (const listener of this.listeners) listener.onOutbox(this.state)
   }
 
   readonly #nextId = () => {
@@ -262,26 +278,23 @@ export class Outbox<All extends Drafts = Drafts> {
 
   #begin(round: SendRound | null): void {
     this.#stopTimer()
-    this.#isBusy = false
     this.#round = round
-    for (const pending of this.#drafts.pending) if (pending.state === 'inFlight') pending.state = 'unanswered'
+    for (const pending of this.#drafts.pending) if (isInFlight(pending)) pending.state = 'unanswered'
     this.#sendMore()
   }
 
   #sendMore(): void {
     const round = this.#round
-    const { timers } = this.#options
-    if (!round || this.#isBusy) return
+    if (!round) return
     this.#stopTimer()
-    let inFlight = 0
-    // Those in flight are before those that wait.
+    let free = round.maxInFlight - this.#drafts.pending.filter(isInFlight).length
     for (const pending of this.#drafts.pending) {
-      if (inFlight >= round.maxInFlight) return
-      inFlight += 1
-      if (pending.state === 'inFlight') continue
-      const waitMs = pending.leavesAt - timers.now()
+      if (isInFlight(pending) || this.paused.has(pending.draft.channel)) continue
+      if (free <= 0) return
+      free -= 1
+      const waitMs = pending.leavesAt - this.#options.timers.now()
       if (waitMs > 0) {
-        this.#stopTimer = timers.later(() => this.#sendMore(), waitMs)
+        this.#stopTimer = this.#options.timers.later(() => this.#sendMore(), waitMs)
         return
       }
       this.#send(pending, round)
@@ -296,15 +309,13 @@ export class Outbox<All extends Drafts = Drafts> {
       (error) => {
         if (error instanceof RefusedError) this.#end(isSent, error)
         // Failures of a finished round are ignored.
-        else if (round === this.#round) {
-          if (!(error instanceof BusyError)) round.onBroken()
-          else if (!this.#isBusy) {
-            // The server also rejected all later sends, so that none overtakes another.
-            this.#isBusy = true
-            this.#stopTimer()
-            this.#stopTimer = this.#options.timers.later(() => this.#begin({ ...round }), error.retryAfterMs)
-          }
-        }
+        else if (round !== this.#round) return
+        else if (error instanceof BusyError) {
+          // The server also rejected all later sends, so that none overtakes another.
+          this.#round = null
+          this.#stopTimer()
+          this.#stopTimer = this.#options.timers.later(() => this.#begin({ ...round }), error.retryAfterMs)
+        } else round.onBroken()
       },
     )
   }
@@ -317,7 +328,6 @@ export class Outbox<All extends Drafts = Drafts> {
   /** A resent draft may be answered twice; the first answer counts. */
   #end(isMeant: (draft: Draft) => boolean, answer: Stored | RefusedError, isDenied?: boolean): void {
     const ended = this.#drafts.pending.map(({ draft }) => draft).filter(isMeant)
-    if (ended.length > 0)
-      this.change(this.#policy.answer(this.#drafts, ended, answer, this.#nextId, isDenied))
+    if (ended.length > 0) this.change(this.policy.answer(this.#drafts, ended, answer, this.#nextId, isDenied))
   }
 }

@@ -56,6 +56,8 @@ interface PresenceEvents {
 
 /** What takes a channel's messages as they come. */
 export interface Follower {
+  /** Cursor of what it already has. A stream that begins there is not preceded by a request for the channel. */
+  readonly from?: string | undefined
   /** `receivedAt`, `dueAt`: see `LinkListener#onMessage`. */
   take(message: Message, cursor: string, receivedAt: number, dueAt: number): void
   /** The client reads the channel from `from` on; what follows `to`, the stream brings. */
@@ -64,8 +66,6 @@ export interface Follower {
   missed?(from: string, to: string): Promise<void>
   /** The log was replaced. */
   newLog?(): void
-  /** The page may end with this call: what is published now leaves, too. */
-  hide?(): void
   /** The connection was closed, or the channel cannot be read. */
   end(): void
   /** Why it cannot be read. */
@@ -88,8 +88,6 @@ export interface Page {
 
 /** A channel as a follower uses it. */
 export interface Following {
-  /** Messages that may be unanswered at a time, in the mode in use. */
-  maxInFlight(): number
   /** That of all channels of the connection, with their outbox. */
   readonly link: Promise<Link>
   /** What is stored after a cursor, `start` or `newest`; later messages come by the stream. Waits for the server. */
@@ -167,6 +165,7 @@ export class Feed<Data> implements Room<Data>, Follower {
   readonly name: string
   readonly publish: Room<Data>['publish']
   readonly presence: Others
+  readonly from: string | undefined
   readonly #from: string
   readonly #kind: Kind
   readonly #channel: Following
@@ -193,6 +192,7 @@ export class Feed<Data> implements Room<Data>, Follower {
   constructor(name: string, from: string, kind: Kind, follow: (feed: Follower) => Following) {
     this.name = name
     this.#from = from
+    if (parseCursor(from)) this.from = from
     this.#kind = kind
     this.#channel = follow(this)
     this.publish = (data) => {
@@ -235,9 +235,10 @@ export class Feed<Data> implements Room<Data>, Follower {
     this.#to = to
     const own = this.#published ?? []
     this.#published = null
-    if (this.#from !== 'newest') return this.#catchUp(this.#from)
-    const from = beforeAny(await Promise.allSettled(own), newest)
-    if (seqIn(from) < seqIn(this.#to)) return this.#catchUp(from)
+    const isNewest = this.#from === 'newest'
+    const from = isNewest ? beforeAny(await Promise.allSettled(own), newest) : this.#from
+    // Between a cursor and the stream's beginning there may be something, or nothing.
+    if (seqIn(from) < seqIn(to) || !(isNewest || this.from)) return this.#catchUp(from)
     this.#begin(from)
     this.#goLive()
   }
@@ -254,7 +255,11 @@ export class Feed<Data> implements Room<Data>, Follower {
       const { messages, cursor, recovered } = await this.#channel.page(after)
       // The stream has lost messages meanwhile.
       if (this.#turn !== turn) return
-      if (!recovered) this.#gap()
+      if (!recovered) {
+        // The numbers may begin anew.
+        this.#newest = 0
+        tell(this.#listeners.gap)
+      }
       for (const message of messages) this.#show(message, cursorAt(message, cursor))
       if (seqIn(cursor) >= seqIn(this.#to)) break
       if (cursor === after) await new Promise((resolve) => setTimeout(resolve, behindMs))
@@ -302,12 +307,6 @@ export class Feed<Data> implements Room<Data>, Follower {
       user,
       data: (kind === 'json' ? data : body) as Data,
     })
-  }
-
-  /** The numbers may begin anew. */
-  #gap(): void {
-    this.#newest = 0
-    tell(this.#listeners.gap)
   }
 
   end(): void {

@@ -8,7 +8,13 @@ import {
 } from 'y-protocols/awareness'
 import * as Y from 'yjs'
 import { contradiction } from '../server/wire/contradiction.ts'
-import { type AwarenessFrame, isKind, type Message } from '../server/wire/messages.ts'
+import {
+  type AwarenessFrame,
+  type Draft,
+  type Message,
+  parseCursor,
+  type UpdateBody,
+} from '../server/wire/messages.ts'
 import {
   type ConnectionState,
   type ConnectOptions,
@@ -18,7 +24,17 @@ import {
   type Following,
   RefusedError,
 } from './connect.ts'
+import { mergingPolicy } from './document-policy.ts'
+import type { Link } from './link.ts'
 import { report, tell } from './listeners.ts'
+import {
+  type Drafts,
+  isInFlight,
+  type OutboxListener,
+  type OutboxPolicy,
+  type PendingDraft,
+  pendingDraft,
+} from './outbox.ts'
 
 export interface ProviderOptions extends ConnectOptions {
   /** False to wait for `connect()`. */
@@ -26,6 +42,13 @@ export interface ProviderOptions extends ConnectOptions {
   readonly awareness?: Awareness
   /** One for several documents and channels, which the provider leaves open. */
   readonly connection?: Crosswind
+  /** What the page already has: all messages of the channel up to a cursor. Its past is not asked for. */
+  readonly start?: DocumentStart
+}
+
+export interface DocumentStart {
+  readonly messages: readonly Message[]
+  readonly cursor: string
 }
 
 interface ProviderEvents {
@@ -37,6 +60,12 @@ interface ProviderEvents {
   'connection-error': [error: unknown, provider: CrosswindProvider]
   saved: [isSaved: boolean]
   refused: [error: RefusedError]
+  /** A change of this document is in a draft, perhaps with others. */
+  draft: [draft: Draft]
+  /** A draft is sent under another id, or as several: it was too large, or the log has another under its id. */
+  renamed: [id: string, drafts: readonly Draft[]]
+  /** A message is applied next, this window's own too. */
+  message: [message: Message]
   /** The newest state of awareness is too large; the others still see the one before. */
   'awareness-refused': [error: RefusedError]
 }
@@ -45,12 +74,6 @@ type EventName = keyof ProviderEvents
 type Listener<Event extends EventName> = (...given: ProviderEvents[Event]) => void
 
 const statuses = { opening: 'connecting', open: 'connected', waiting: 'disconnected' } as const
-
-/** Updates that leave together have at most this size; one alone may be larger. */
-const maxJoinedBytes = 200_000
-
-/** The same for those of a page that is ending: all together have room for 64 KiB. */
-const maxLastBytes = 8192
 
 /** Before what was refused is sent again, with what was changed since. */
 const refusedPauseMs = 2000
@@ -66,6 +89,13 @@ interface Shown {
   readonly client: number
   readonly clock: number
   readonly state: object
+}
+
+/** What the log lacks of the document. */
+interface Difference {
+  readonly update: Uint8Array
+  /** What waits builds on it, so that it has all that waits. */
+  readonly isFirst: boolean
 }
 
 /** Another window, as it is in Awareness. */
@@ -96,18 +126,21 @@ export class CrosswindProvider {
   #synced = false
   #wasSaved: boolean
   #untilSaved = resolvers()
-  /** Not handed to the connection yet. */
-  #waiting: Uint8Array[] = []
-  /** Updates in messages that are not answered, and these messages. */
-  #sent = { updates: 0, messages: 0 }
+  /** The connection's, once it is there. */
+  #link: Link | null = null
+  readonly #outboxListener: OutboxListener
+  /** Updates for its outbox until then. */
+  #early = 0
   /** Updates of which only a comparison with the log can tell whether they are stored. */
   #uncertain: number
-  /** What is waiting may build on something that the log lacks: compare first. */
+  /** Is to be compared with the log, which may lack what it builds on: its drafts wait. */
   #isBehind = true
-  /** What a comparison found missing in the log. */
-  #difference: Uint8Array | null = null
-  #comparing: Following | null = null
-  #maxBytes = maxJoinedBytes
+  /** The draft of what the newest comparison found missing. */
+  #difference: Draft | null = null
+  /** One comparison at a time; another object once its answer is of no use. */
+  #comparing: object | null = null
+  /** What the page had at first; null once something newer is known. */
+  #start: DocumentStart | null
   #timer: ReturnType<typeof setTimeout> | undefined
   /** By window: that is the sender, which the server knows. */
   readonly #others = new Map<string, Other>()
@@ -115,14 +148,26 @@ export class CrosswindProvider {
 
   /** `url` is that of the server, such as `https://host/realtime`; `roomname` is the channel. */
   constructor(url: string | URL, roomname: string, doc: Y.Doc, options: ProviderOptions = {}) {
+    const { start = null } = options
+    if (start && !parseCursor(start.cursor))
+      throw new Error(`start.cursor is ${JSON.stringify(start.cursor)}, which no message has.`)
     this.url = String(url)
     this.roomname = roomname
     this.doc = doc
     this.awareness = options.awareness ?? new Awareness(doc)
     this.shouldConnect = options.connect ?? true
     this.#options = options
-    this.#uncertain = doc.store.clients.size > 0 ? 1 : 0
+    this.#start = start
+    this.#uncertain = isEmpty(doc) ? 0 : 1
+    this.#outboxListener = {
+      onOutbox: () => this.#tellSaved(),
+      onStored: (draft) => this.#stored(draft),
+      onRefused: (draft, sentence, code) => this.#refusedWith(draft, new RefusedError(code, sentence)),
+      onAdopted: (drafts) => this.#applyEach(drafts.filter(this.#isOwn)),
+      onRenamed: (id, ...drafts) => this.#renamed(id, drafts),
+    }
     this.#wasSaved = this.saved
+    if (start) this.#apply(start.messages)
     doc.on('update', this.#onUpdate)
     doc.on('destroy', this.#onDestroy)
     this.awareness.on('update', this.#onAwareness)
@@ -148,7 +193,7 @@ export class CrosswindProvider {
 
   /** Updates of this document that are not stored; several that were joined count as one. */
   get unsaved(): number {
-    return this.#waiting.length + this.#sent.updates + this.#uncertain
+    return this.#pending().length + this.#early + this.#uncertain
   }
 
   get saved(): boolean {
@@ -181,9 +226,10 @@ export class CrosswindProvider {
     const { connection } = this.#options
     const opened = connection ?? connect(this.url, this.#options)
     const follower: Follower = {
-      take: (message) => this.#apply([message]),
+      from: this.#start?.cursor,
+      take: (message) => this.#take(message),
+      joined: (_from, to) => this.#joined(to),
       newLog: () => this.#newLog(),
-      hide: () => this.#sendRest(),
       end: () => this.#failed(follower.refusal),
       presence: {
         heard: (frame, own) => this.#heard(frame, own),
@@ -196,14 +242,19 @@ export class CrosswindProvider {
       opened.on('state', (state) => this.#changed(state)),
       opened.on('error', (error) => this.#tellError(error)),
     ]
+    channel.link.then((link) => {
+      if (channel === this.#channel) this.#useOutbox(link)
+    }, ignore)
     this.#leave = () => {
       for (const off of offs) off()
+      this.#link?.outbox.listeners.delete(this.#outboxListener)
+      if (connection) this.#resume()
       channel.leave()
       if (!connection) opened.close()
     }
     this.#changed(opened.state)
     this.#showOwn()
-    void this.#compare()
+    if (!this.#start) void this.#compare()
   }
 
   disconnect(): void {
@@ -211,7 +262,7 @@ export class CrosswindProvider {
     this.#end()
   }
 
-  /** Also of the awareness, unless it was given. What is not stored yet may be lost: see `whenSaved`. */
+  /** Also of the awareness, unless it was given. Without `drafts`, what is not stored yet may be lost: see `whenSaved`. */
   destroy(): void {
     this.#isDestroyed = true
     this.disconnect()
@@ -258,7 +309,6 @@ export class CrosswindProvider {
     if (status !== 'open') return
     if (!this.#isBehind) this.#setSynced(true)
     else if (this.refused) void this.#compare()
-    this.#flush()
   }
 
   /** The application does not let this client in, or the channel does not exist; null: the connection was closed. */
@@ -287,11 +337,14 @@ export class CrosswindProvider {
   #end(): void {
     if (!this.#channel) return
     clearTimeout(this.#timer)
+    // What becomes of them will not be heard.
+    this.#uncertain = this.unsaved
     this.#leave()
     this.#channel = null
-    // Its answer will not be heard.
-    this.#uncertain += this.#sent.updates
-    this.#sent = { updates: 0, messages: 0 }
+    this.#link = null
+    this.#early = 0
+    this.#difference = null
+    this.#comparing = null
     this.#isBehind = true
     this.#ownShown = 'null'
     this.#status = null
@@ -312,17 +365,112 @@ export class CrosswindProvider {
 
   readonly #onDestroy = () => this.destroy()
 
-  readonly #onUpdate = (update: Uint8Array, origin: unknown): void => {
+  readonly #onUpdate = (update: Uint8Array, origin: unknown, _doc: Y.Doc, { local }: Y.Transaction): void => {
     if (origin === this) return
-    this.#waiting.push(update)
+    // A comparison finds what another provider, such as y-indexeddb, has kept.
+    if (!this.#channel || (!local && this.#isBehind)) this.#uncertain += 1
+    else this.#publish(this.#channel, update)
+    if (this.refused && this.#isBehind) this.#compareIn(refusedPauseMs)
     this.#tellSaved()
-    if (this.refused) this.#compareIn(refusedPauseMs)
-    else this.#flush()
+  }
+
+  #publish(channel: Following, update: Uint8Array): void {
+    const publish = (link: Link) => {
+      const draft = link.publish(this.roomname, 'update', { update: toBase64(update) })
+      if (draft) this.#emit('draft', draft)
+      else this.#full()
+    }
+    if (this.#link) {
+      publish(this.#link)
+      return
+    }
+    this.#early += 1
+    channel.link.then((link) => {
+      if (channel === this.#channel) this.#early -= 1
+      // If the provider was destroyed meanwhile, a later window may send it.
+      publish(link)
+    }, ignore)
+  }
+
+  // The outbox
+
+  #useOutbox(link: Link): void {
+    const { outbox } = link
+    if (!outbox.policy.mergesUpdates) outbox.policy = mergeWaiting(outbox.policy)
+    outbox.listeners.add(this.#outboxListener)
+    this.#link = link
+    if (this.#isBehind) outbox.paused.add(this.roomname)
+    const held = (outbox.drafts.held ?? []).map(({ draft }) => draft).filter(this.#isOwn)
+    this.#uncertain += held.length
+    this.#applyEach([...held, ...this.#waiting()])
+  }
+
+  /** Their drafts are sent, whatever they build on. */
+  #resume(): void {
+    if (this.#link?.outbox.paused.delete(this.roomname)) this.#link.outbox.change({})
+  }
+
+  /** What the outbox has of this document, in order. */
+  #waiting(): readonly Draft[] {
+    const outbox = this.#link?.outbox
+    return outbox ? this.#pending().map((pending) => outbox.complete(pending)) : []
+  }
+
+  #pending(): readonly PendingDraft[] {
+    return this.#link?.outbox.drafts.pending.filter(({ draft }) => this.#isOwn(draft)) ?? []
+  }
+
+  readonly #isOwn = ({ channel }: Draft) => channel === this.roomname
+
+  #stored(draft: Draft): void {
+    if (draft.id !== this.#difference?.id) return
+    this.#difference = null
+    // Otherwise something else was refused meanwhile.
+    if (!this.#isBehind) this.refused = null
+  }
+
+  #refusedWith(draft: Draft, error: RefusedError): void {
+    if (!this.#isOwn(draft)) return
+    this.#uncertain += 1
+    const isDifference = draft.id === this.#difference?.id
+    if (isDifference) this.#difference = null
+    // A comparison follows, or why the document is refused is told already.
+    if (this.#isBehind && !(isDifference && this.refused)) return
+    // It builds on one that was refused, or that a former log had.
+    if (error.code === 'update-gap' && !isDifference) void this.#compare()
+    else this.#refuse(error)
+  }
+
+  #renamed(id: string, drafts: readonly Draft[]): void {
+    if (!drafts.some(this.#isOwn)) return
+    if (id === this.#difference?.id) this.#difference = drafts.at(-1) ?? null
+    this.#emit('renamed', id, drafts)
+  }
+
+  /** The connection's policy has no room for a change. */
+  #full(): void {
+    this.#uncertain += 1
+    this.#refuse(new RefusedError('outbox-full', 'Too many messages are waiting to be sent.'))
+  }
+
+  #refuse(error: RefusedError): void {
+    this.#fallBehind()
+    this.refused = error
+    this.#rejectWaiting(error)
+    this.#emit('refused', error)
+  }
+
+  // The document
+
+  #take(message: Message): void {
+    this.#emit('message', message)
+    this.#apply([message])
   }
 
   /** What an observer throws, such as an editor's, is reported: by then Yjs has applied the updates. */
-  #apply(messages: readonly Message[], doc = this.doc): void {
-    const updates = messages.filter((message) => isKind(message, 'update'))
+  #apply(messages: readonly Draft[], doc = this.doc): void {
+    const updates = messages.filter(isUpdate)
+    const before = pendingIn(doc)
     let isApplied = false
     try {
       doc.transact(() => {
@@ -333,14 +481,35 @@ export class CrosswindProvider {
       if (!isApplied) throw error
       report(error)
     }
+    // What it had only now found a place for came from no log.
+    if (doc === this.doc && before !== '' && before !== pendingIn(doc)) this.#suspect()
+  }
+
+  /** Drafts, which the server has not checked. */
+  #applyEach(drafts: readonly Draft[], doc = this.doc): void {
+    for (const draft of drafts) attempt(() => this.#apply([draft], doc))
+  }
+
+  /** The log may lack something of the document. */
+  #suspect(): void {
+    this.#uncertain += 1
+    this.#tellSaved()
+    if (!this.#isBehind) void this.#compare()
   }
 
   #newLog(): void {
-    this.#isBehind = true
+    this.#fallBehind()
+    this.#comparing = null
+    this.#start = null
     this.#uncertain = Math.max(1, this.#uncertain)
     this.#tellSaved()
     this.#setSynced(false)
     this.#compareIn(newLogPauseMs.least + Math.random() * newLogPauseMs.spread)
+  }
+
+  #fallBehind(): void {
+    this.#isBehind = true
+    this.#link?.outbox.paused.add(this.roomname)
   }
 
   #compareIn(pauseMs: number): void {
@@ -348,121 +517,85 @@ export class CrosswindProvider {
     this.#timer = setTimeout(() => void this.#compare(), pauseMs)
   }
 
-  /** Reads what is stored, and finds what the log lacks of this document. */
-  async #compare(): Promise<void> {
+  /** Reads what is stored `after` what is known, and publishes what the log and the outbox lack of this document. */
+  async #compare(after = 'start', known: readonly Message[] = []): Promise<void> {
     const channel = this.#channel
-    if (!channel || this.#comparing === channel) return
-    this.#comparing = channel
-    this.#isBehind = true
+    if (!channel || this.#comparing) return
+    const comparing = {}
+    this.#comparing = comparing
+    this.#fallBehind()
     try {
-      const { messages } = await channel.page('start')
-      if (channel !== this.#channel) return
-      const isEmpty = this.doc.store.clients.size === 0
+      const { messages, recovered } = await channel.page(after)
+      if (comparing !== this.#comparing) return
+      const isNew = isEmpty(this.doc)
       this.#apply(messages)
-      // In an empty document, only its observers have written what waits now.
-      if (!isEmpty) {
-        this.#difference = this.#differenceTo(messages)
-        this.#waiting = this.#difference ? [this.#difference] : []
-      }
-      this.#uncertain = 0
-      this.#isBehind = false
-      if (this.#status === 'open') this.#setSynced(true)
-      if (!this.#difference) this.refused = null
-      this.#flush()
-      this.#tellSaved()
+      // In an empty document, only its observers have written until now, and published it.
+      this.#caughtUp(isNew ? null : this.#differenceTo(recovered ? [...known, ...messages] : messages))
     } catch (error) {
-      if (channel === this.#channel) this.#failed(error)
+      if (comparing === this.#comparing) this.#failed(error)
     } finally {
-      if (this.#comparing === channel) this.#comparing = null
+      if (comparing === this.#comparing) this.#comparing = null
     }
+  }
+
+  /** The stream brings what follows `to`. */
+  async #joined(to: string): Promise<void> {
+    const start = this.#start
+    if (!start) return
+    this.#start = null
+    if (to !== start.cursor) await this.#compare(start.cursor, start.messages)
+    else this.#caughtUp(this.#uncertain > 0 ? this.#differenceTo(start.messages) : null)
+  }
+
+  #caughtUp(difference: Difference | null): void {
+    clearTimeout(this.#timer)
+    this.#difference = difference && this.#publishDifference(difference)
+    this.#uncertain = 0
+    if (difference && !this.#difference) {
+      this.#full()
+      return
+    }
+    this.#isBehind = false
+    if (!difference) this.refused = null
+    this.#release()
+    this.#resume()
+    if (this.#status === 'open') this.#setSynced(true)
+    this.#tellSaved()
+  }
+
+  #publishDifference({ update, isFirst }: Difference): Draft | null {
+    const { outbox } = this.#link as Link
+    const later = isFirst ? outbox.drafts.pending.filter((one) => !isInFlight(one)) : []
+    return outbox.publish(this.roomname, 'update', { update: toBase64(update) }, later)
+  }
+
+  /** What was refused is in the log now, or in the outbox; but not what builds on something that is missing. */
+  #release(): void {
+    const { outbox } = this.#link as Link
+    const { held = [] } = outbox.drafts
+    if (held.length > 0 && pendingIn(this.doc) === '')
+      outbox.change({ held: held.filter(({ draft }) => !this.#isOwn(draft)) })
   }
 
   /**
-   * Null if the log has all of the document. All of it, which the server will refuse, if the log has
-   * something else under the same clients and clocks: Yjs would call that stored.
+   * Null if the log, with what waits, has all of the document. All of it, which the server will refuse, if the
+   * log has something else under the same clients and clocks: Yjs would call that stored.
    */
-  #differenceTo(messages: readonly Message[]): Uint8Array | null {
-    const whole = Y.encodeStateAsUpdate(this.doc)
-    const updates = messages.filter((message) => isKind(message, 'update'))
-    const logged = updates.values().map(({ body }) => structsIn(fromBase64(body.update)))
-    if (contradiction(logged, structsIn(whole), this.doc.store.clients)) return whole
+  #differenceTo(messages: readonly Message[]): Difference | null {
+    const whole = shownIn(this.doc)
+    const logged = messages.filter(isUpdate).map(({ body }) => structsIn(fromBase64(body.update)))
+    if (contradiction(logged, structsIn(whole), this.doc.store.clients))
+      return { update: whole, isFirst: true }
     const stored = new Y.Doc()
     this.#apply(messages, stored)
+    const beforeWaiting = Y.encodeStateVector(stored)
+    this.#applyEach(this.#waiting(), stored)
+    // Otherwise it may build on what waits.
+    const isFirst = pendingIn(stored) !== ''
     const isStored = Y.equalSnapshots(Y.snapshot(this.doc), Y.snapshot(stored))
-    const difference = isStored ? null : Y.encodeStateAsUpdate(this.doc, Y.encodeStateVector(stored))
+    const known = isFirst ? beforeWaiting : Y.encodeStateVector(stored)
     stored.destroy()
-    return difference
-  }
-
-  /** As many messages as the mode takes; what waits behind them is joined. */
-  #flush(): void {
-    const channel = this.#channel
-    while (channel && !this.#isBehind && this.#waiting.length > 0) {
-      if (this.#sent.messages >= channel.maxInFlight()) return
-      const isLast = this.#sent.messages + 1 === channel.maxInFlight()
-      this.#send(channel, isLast ? this.#countToJoin(this.#maxBytes) : 1)
-    }
-  }
-
-  /** Whatever it builds on: the page may end. */
-  #sendRest(): void {
-    const channel = this.#channel
-    while (channel && this.#waiting.length > 0) this.#send(channel, this.#countToJoin(maxLastBytes))
-  }
-
-  #send(channel: Following, count: number): void {
-    const batch = this.#waiting.splice(0, count)
-    this.#sent.updates += batch.length
-    this.#sent.messages += 1
-    const [only] = batch
-    const update = batch.length === 1 && only ? only : Y.mergeUpdates(batch)
-    const answered = () => {
-      if (channel !== this.#channel) return false
-      this.#sent.updates -= batch.length
-      this.#sent.messages -= 1
-      return true
-    }
-    channel.publish('update', { update: toBase64(update) }).then(
-      () => answered() && this.#stored(batch),
-      // Any other error means that the connection was closed.
-      (error) => answered() && error instanceof RefusedError && this.#refusedWith(error, batch),
-    )
-  }
-
-  #countToJoin(maxBytes: number): number {
-    let bytes = 0
-    const end = this.#waiting.findIndex((update) => {
-      bytes += update.length
-      return bytes > maxBytes
-    })
-    return end < 0 ? this.#waiting.length : Math.max(1, end)
-  }
-
-  #stored([first]: readonly Uint8Array[]): void {
-    if (first === this.#difference) {
-      this.#difference = null
-      this.refused = null
-    }
-    this.#flush()
-    this.#tellSaved()
-  }
-
-  #refusedWith(error: RefusedError, batch: readonly Uint8Array[]): void {
-    this.#waiting.unshift(...batch)
-    const isDifference = batch[0] === this.#difference
-    if (error.code === 'too-large' && batch.length > 1) {
-      this.#maxBytes = Math.min(this.#maxBytes, sizeOf(batch)) / 2
-      this.#flush()
-    } else if (error.code === 'update-gap' && !isDifference) {
-      // It builds on one that was refused, or that a former log had.
-      if (!this.refused) void this.#compare()
-    } else {
-      this.#isBehind = true
-      this.refused = error
-      this.#rejectWaiting(error)
-      this.#emit('refused', error)
-    }
-    this.#tellSaved()
+    return isStored ? null : { update: shownIn(this.doc, known), isFirst }
   }
 
   #tellSaved(): void {
@@ -553,6 +686,47 @@ export class CrosswindProvider {
 
 const ignore = () => undefined
 
+/** Updates that wait are merged, and find room however many there are: the document has them, too. */
+function mergeWaiting(policy: OutboxPolicy<Drafts>): OutboxPolicy<Drafts> {
+  const merging = mergingPolicy(policy, { minQueued: 1, mergeUpdates })
+  return {
+    ...merging,
+    add(drafts, message, nextId, isConnected) {
+      const change = merging.add(drafts, message, nextId, isConnected)
+      if (change || message.kind !== 'update') return change
+      return { pending: [...drafts.pending, pendingDraft({ id: nextId(), ...message })] }
+    },
+  }
+}
+
+/** For `mergingPolicy`. */
+export const mergeUpdates = (updates: readonly UpdateBody[]): UpdateBody => ({
+  update: toBase64(Y.mergeUpdates(updates.map(({ update }) => fromBase64(update)))),
+})
+
+const isUpdate = <One extends Draft>(draft: One): draft is One & Draft<'update'> => draft.kind === 'update'
+
+/** Names what Yjs has set aside, since it builds on an update that is missing; empty if nothing. */
+function pendingIn({ store: { pendingStructs, pendingDs } }: Y.Doc): string {
+  const sizes = [pendingStructs?.update.length, pendingDs?.length]
+  return pendingStructs || pendingDs ? sizes.join() : ''
+}
+
+const isEmpty = (doc: Y.Doc) => doc.store.clients.size === 0 && pendingIn(doc) === ''
+
+/** As `encodeStateAsUpdate`, without what Yjs has set aside, which the server would refuse. */
+function shownIn(doc: Y.Doc, known?: Uint8Array): Uint8Array {
+  const update = Y.encodeStateAsUpdate(doc, known)
+  if (pendingIn(doc) === '') return update
+  const copy = new Y.Doc()
+  Y.applyUpdate(copy, Y.encodeStateAsUpdate(doc))
+  copy.store.pendingStructs = null
+  copy.store.pendingDs = null
+  const shown = Y.encodeStateAsUpdate(copy, known)
+  copy.destroy()
+  return shown
+}
+
 /** Its rejection may be heard by nobody. */
 function resolvers() {
   const made = Promise.withResolvers<void>()
@@ -582,8 +756,6 @@ function isShown(state: unknown): state is Shown {
 
 const structsIn = (update: Uint8Array) =>
   Y.decodeUpdate(update).structs.filter((struct) => !(struct instanceof Y.Skip))
-
-const sizeOf = (updates: readonly Uint8Array[]) => updates.reduce((sum, { length }) => sum + length, 0)
 
 /** RFC 4648, section 4. */
 function toBase64(bytes: Uint8Array): string {

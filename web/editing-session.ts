@@ -149,8 +149,8 @@ export class EditingSession {
   }
 
   #connect(): Crosswind {
-    const { start, browser, mode, window, share, debug, isProbing } = this.#options
-    const { polling, cursor } = start
+    const { start, browser, mode, window, share, debug } = this.#options
+    const { polling } = start
     const offered = offeredModes(start)
     const connection = connect(baseFor(mode.http, start, location), {
       modes: [mode.name, ...offered.map(({ name }) => name)],
@@ -169,7 +169,6 @@ export class EditingSession {
           outbox: (options, listener) => this.#openOutbox(options, listener),
         }),
       },
-      ...(!isProbing && { cursor }),
     })
     connection.on('state', (state) => this.#onState(state))
     // The state says why; what is not stored waits for another session.
@@ -236,6 +235,7 @@ export class EditingSession {
   #follow(name: string): Following {
     const isOwn = name === this.#start.channel
     const follower: Follower = {
+      from: this.#options.isProbing ? undefined : this.#start.cursor,
       take: (message, _cursor, receivedAt, dueAt) => {
         this.#recorder?.received(message, receivedAt)
         this.#show(message, dueAt)

@@ -16,7 +16,7 @@ import {
 import { type Cancel, nothingPlanned, type Timers } from '../../server/wire/time.ts'
 import { upsert } from '../../server/wire/upsert.ts'
 import { Connection } from '../connection.ts'
-import { Outbox, plainPolicy } from '../outbox.ts'
+import { Outbox, pendingDraft, plainPolicy } from '../outbox.ts'
 import { keepShownMs, ShownWindows } from '../shown-windows.ts'
 import { asClosing } from '../transports/http.ts'
 import { type Closing, lost, type Opening, type WebTransport } from '../transports/transport.ts'
@@ -417,7 +417,8 @@ export class Member {
   }
 
   send(draft: Draft): void {
-    this.queue.append(draft)
+    const { queue } = this
+    if (!queue.has(draft.id)) queue.change({ pending: [...queue.drafts.pending, pendingDraft(draft)] })
   }
 
   stop(): void {

@@ -117,18 +117,19 @@ declare class LinkClock {
 }
 declare class Outbox<All extends Drafts = Drafts> {
   #private;
+  readonly listeners: Set<OutboxListener>;
+  readonly paused: Set<string>;
+  policy: OutboxPolicy<All>;
+  keeper: OutboxKeeper | null;
   constructor(options: OutboxOptions, policy: OutboxPolicy<All>, listener: OutboxListener);
-  keepBy(keeper: OutboxKeeper): void;
   get state(): OutboxState;
   get drafts(): All;
   has(id: string): boolean;
-  publish<K extends Kind>(channel: string, kind: K, body: Bodies[K]): Draft<K> | null;
-  append(this: Outbox, draft: Draft): void;
+  publish<K extends Kind>(channel: string, kind: K, body: Bodies[K], later?: readonly PendingDraft[]): Draft<K> | null;
   change({ tell, ...drafts }: Change<All>): void;
   connect(send: OpenTransport['send'], maxInFlight: number, onBroken: () => void): void;
   disconnect(): void;
   flush(): void;
-  sent(): readonly string[];
   leave(): readonly Draft[];
   refuse(error: RefusedError, isMeant?: (draft: Draft) => boolean): void;
   close(): void;
@@ -166,6 +167,7 @@ declare const connections: {
 };
 declare const httpVersions: readonly ['2', '1.1'];
 declare const longPolling: ChosenTransport;
+declare const mergeUpdates$1: (updates: readonly UpdateBody[]) => UpdateBody;
 declare const modes: readonly Mode[];
 declare const newKey: () => string;
 declare const polling: ChosenTransport;
@@ -230,7 +232,7 @@ declare function meanOfRatios(ratios: readonly number[], level?: number): {
   interval: readonly [number, number];
   p: number;
 };
-declare function mergingPolicy(policy: OutboxPolicy<DocumentDrafts>, { mergeUpdates, pauseMs, maxBytes }: Merging): OutboxPolicy<DocumentDrafts>;
+declare function mergingPolicy<All extends Drafts>(policy: OutboxPolicy<All>, { mergeUpdates, pauseMs, minQueued, maxBytes }: Merging): OutboxPolicy<All>;
 declare function modeFor(transport: string, http: string): WindowMode | undefined;
 declare function modeNamed(name: string): Mode | undefined;
 declare function newName(prefix: string): string;
@@ -285,7 +287,7 @@ declare namespace wire_d_exports {
   export { AwarenessState, Bodies, ByHttp, ClockEstimate, ClockReading, DownFrame, Draft, Exchange, FrameFormat, HttpVersion, Kind, Message, Mode, PageSettings, PollAnswer, Polling, Random, Refused, Stored, Timers, TransportName, WindowHttp, WindowMode, browserTimers, combine, connections, createClockEstimate, createSeededRandom, documentPath, drawNormal, fingerprintOf, isKind, modeFor, modeNamed, modes, newKey, newName, now, parseCursor, roundTripMs, shareNames, shuffled, transportNames, windowHttpVersions, windowModeNamed, windowModes };
 }
 declare namespace yjs_d_exports {
-  export { CrosswindProvider, ProviderOptions };
+  export { CrosswindProvider, DocumentStart, ProviderOptions, mergeUpdates$1 as mergeUpdates };
 }
 export { connect_d_exports as ".", connect_d_exports as "./browser", clock_d_exports as "./clock", debug_d_exports as "./debug", drafts_d_exports as "./drafts", engine_d_exports as "./engine", share_d_exports as "./share", shared_worker_d_exports as "./shared-worker", statistics_d_exports as "./statistics", transports_d_exports as "./transports", wire_d_exports as "./wire", yjs_d_exports as "./yjs" };
 import * as Y from "yjs";
@@ -363,7 +365,6 @@ interface Closing {
 interface ConnectOptions {
   readonly modes?: readonly string[];
   readonly fallbacks?: Readonly<Record<string, string | null>>;
-  readonly cursor?: string;
   readonly polling?: Polling;
   readonly clock?: typeof LinkClock;
   readonly origins?: Readonly<Partial<Record<WindowHttp, string>>>;
@@ -395,19 +396,23 @@ interface DeletionBody {
   readonly deleted: boolean;
 }
 interface DocumentDraft extends PendingDraft, UnstoredDraft {
-  readonly joined: readonly UpdateBody[];
+  readonly edits: number;
   readonly isOver: boolean;
   readonly isRenamed: boolean;
 }
 interface DocumentDrafts extends Drafts {
   readonly pending: readonly DocumentDraft[];
-  readonly leavesAt: number;
-  readonly left: ReadonlySet<string>;
+  readonly held: readonly DocumentDraft[];
 }
 interface DocumentPolicyOptions {
   readonly window: string;
   readonly bounds: Bounds;
   readonly random: Random;
+  readonly isHeld?: (draft: Draft, code: string) => boolean;
+}
+interface DocumentStart {
+  readonly messages: readonly Message[];
+  readonly cursor: string;
 }
 interface Draft<K extends Kind = Kind> {
   readonly id: string;
@@ -447,6 +452,8 @@ interface DraftStoreParts {
 }
 interface Drafts {
   readonly pending: readonly PendingDraft[];
+  readonly held?: readonly PendingDraft[];
+  readonly leavesAt?: number;
 }
 interface DraftsOptions {
   readonly user: string;
@@ -465,11 +472,11 @@ interface Exchange {
   readonly returnedAt: number;
 }
 interface Follower {
+  readonly from?: string | undefined;
   take(message: Message, cursor: string, receivedAt: number, dueAt: number): void;
   joined?(from: string, to: string): Promise<void>;
   missed?(from: string, to: string): Promise<void>;
   newLog?(): void;
-  hide?(): void;
   end(): void;
   refusal?: unknown;
   readonly presence: {
@@ -478,7 +485,6 @@ interface Follower {
   };
 }
 interface Following {
-  maxInFlight(): number;
   readonly link: Promise<Link>;
   page(after: string): Promise<Page>;
   publish<K extends Kind>(kind: K, body: Bodies[K]): Promise<{
@@ -522,7 +528,6 @@ interface LinkListener extends OutboxListener {
   onNewLog(): void;
   onMissed?(from: string, to: string): void;
   onPresence?(presence: Presence$1): void;
-  onHide?(): void;
   onAwareness(frame: AwarenessFrame): void;
   onStateRefused?(channel: string | undefined, error: RefusedError): void;
 }
@@ -562,8 +567,9 @@ interface MeanError {
 }
 interface Merging {
   readonly mergeUpdates: (updates: readonly UpdateBody[]) => UpdateBody;
-  readonly pauseMs: number;
-  readonly maxBytes: number;
+  readonly pauseMs?: number;
+  readonly minQueued?: number;
+  readonly maxBytes?: number;
 }
 interface Message<K extends Kind = Kind> extends Draft<K> {
   readonly seq: number;
@@ -603,7 +609,8 @@ interface OutboxListener {
   onOutbox(outbox: OutboxState): void;
   onStored(draft: Draft, seq: number): void;
   onRefused(draft: Draft, sentence: string, code: string): void;
-  onRenamed?(id: string, draft: Draft): void;
+  onRenamed?(id: string, ...drafts: readonly Draft[]): void;
+  onAdopted?(drafts: readonly Draft[]): void;
 }
 interface OutboxOptions {
   readonly window: string;
@@ -613,6 +620,7 @@ interface OutboxPolicy<All extends Drafts> {
   readonly none: All;
   add(drafts: All, message: Omit<Draft, 'id'>, nextId: () => string, isConnected: boolean): (Change<All> & Pick<All, 'pending'>) | null;
   answer(drafts: All, ended: readonly Draft[], answer: Stored | RefusedError, nextId: () => string, isDenied?: boolean): Change<All>;
+  readonly mergesUpdates?: boolean;
   complete?(pending: All['pending'][number]): Partial<All['pending'][number]>;
   summary(drafts: All): OutboxState;
 }
@@ -649,6 +657,9 @@ interface PendingDraft {
   state: 'waiting' | 'inFlight' | 'unanswered';
   leavesAt: number;
   readonly bytes: number;
+  readonly edits?: number;
+  readonly parts?: readonly UpdateBody[];
+  readonly isComplete?: boolean;
 }
 interface Platform {
   readonly send: Send;
@@ -695,12 +706,16 @@ interface ProviderEvents {
   'connection-error': [error: unknown, provider: CrosswindProvider];
   saved: [isSaved: boolean];
   refused: [error: RefusedError];
+  draft: [draft: Draft];
+  renamed: [id: string, drafts: readonly Draft[]];
+  message: [message: Message];
   'awareness-refused': [error: RefusedError];
 }
 interface ProviderOptions extends ConnectOptions {
   readonly connect?: boolean;
   readonly awareness?: Awareness;
   readonly connection?: Crosswind;
+  readonly start?: DocumentStart;
 }
 interface ReadingBody {
   readonly source: SensorSource;

@@ -448,10 +448,10 @@ test('a page begins where the server’s part of it ends: one stream for its cha
   reader.close()
   await crosswind.publish('room.1', { text: 'first' })
   asked.length = 0
-  const opened = open({ cursor, modes: ['sse/1.1'] })
+  const opened = open({ modes: ['sse/1.1'] })
   const heard = Promise.all([
-    texts(opened.channel<Said>('room.1'), 1),
-    texts(opened.channel<Said>('room.2'), 1),
+    texts(opened.channel<Said>('room.1', { from: cursor }), 1),
+    texts(opened.channel<Said>('room.2', { from: cursor }), 1),
   ])
   await untilState(opened, ({ status }) => status === 'open')
   await crosswind.publish('room.2', { text: 'second' })

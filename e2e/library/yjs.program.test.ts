@@ -4,11 +4,17 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import * as Y from 'yjs'
-import type { CrosswindProvider } from '../../client/yjs.ts'
+import type { Crosswind, Keeping } from '../../client/connect.ts'
+import { documentPolicy, mergingPolicy, Outbox } from '../../client/engine.ts'
+import { newKey } from '../../client/wire.ts'
+import { type CrosswindProvider, type DocumentStart, mergeUpdates } from '../../client/yjs.ts'
 import { countItems, integrationBomb, rivals } from '../../server/document/testing.ts'
 import { temporaryFolder } from '../../server/folder-testing.ts'
 import { modes } from '../../server/wire/modes.ts'
+import { createManualTime } from '../../server/wire/testing.ts'
 import { createSeededRandom } from '../../server/wire/time.ts'
+import { createNodePlatform } from '../clients/client.ts'
+import { connectHttp } from '../clients/http-client.ts'
 import {
   contains,
   converged,
@@ -272,4 +278,172 @@ test('an update in which 20,000 clients set one key is refused, and an applicati
   const answering = room.publish('meanwhile').then(() => events.push('answered'))
   await Promise.all([assert.rejects(reading, { code: 'too-costly' }), answering])
   assert.deepEqual([events, onEventLoop.items], [['answered', 'read'], 0])
+})
+
+/** The whole document as a page has it that its server has sent along. */
+async function startOf(connection: Crosswind): Promise<DocumentStart> {
+  const following = follow(connection)
+  const { messages, cursor } = await following.page('start')
+  following.leave()
+  return { messages, cursor }
+}
+
+test('with what the page already has, the document is there at once and its past is not asked for; what follows comes', async (t) => {
+  const asked: string[] = []
+  const { open, provide, crosswind } = await startDocuments(t, {
+    cuts(url) {
+      if (url.includes('/channels/')) asked.push(url)
+      return false
+    },
+  })
+  const writer = provide()
+  writer.doc.getText('t').insert(0, 'stored')
+  await writer.whenSaved()
+  const start = await startOf(open())
+  writer.doc.getText('t').insert(6, ', later')
+  await writer.whenSaved()
+  asked.length = 0
+  const provider = provide({ start })
+  assert.equal(String(provider.doc.getText('t')), 'stored')
+  provider.doc.getText('t').insert(0, 'I: ')
+  await Promise.all([synced(provider), provider.whenSaved(), converged(provider.doc, writer.doc)])
+  assert.equal(String((await crosswind.document('doc.1')).getText('t')), 'I: stored, later')
+  assert.deepEqual(asked, [])
+})
+
+test('with what the page already has, over a connection that is open, only what follows is asked for', async (t) => {
+  const asked: (string | null)[] = []
+  const { open, provide } = await startDocuments(t, {
+    cuts(url) {
+      if (url.includes('/channels/doc.1')) asked.push(new URL(url, 'http://x').searchParams.get('after'))
+      return false
+    },
+  })
+  const writer = provide()
+  writer.doc.getText('t').insert(0, 'stored')
+  await writer.whenSaved()
+  const start = await startOf(open())
+  writer.doc.getText('t').insert(6, ', later')
+  await writer.whenSaved()
+  const connection = open()
+  const other = provide({ connection }, new Y.Doc(), 'doc.2')
+  await synced(other)
+  other.doc.getMap('m').set('a', 1)
+  await other.whenSaved()
+  asked.length = 0
+  const provider = provide({ connection, start })
+  await synced(provider)
+  assert.equal(String(provider.doc.getText('t')), 'stored, later')
+  assert.deepEqual(asked, [start.cursor])
+})
+
+test('a page that has what another log had gets the document, and gives it what it lacks', async (t) => {
+  const before = await startDocuments(t)
+  const lost = before.provide()
+  lost.doc.getText('t').insert(0, 'lost')
+  await lost.whenSaved()
+  const start = await startOf(before.open())
+  const { crosswind, provide } = await startDocuments(t)
+  const provider = provide({ start })
+  const other = provide()
+  other.doc.getMap('m').set('a', 1)
+  await Promise.all([other.whenSaved(), converged(provider.doc, other.doc)])
+  await provider.whenSaved()
+  const { doc } = other
+  assert.deepEqual([String(doc.getText('t')), doc.getMap('m').get('a')], ['lost', 1])
+  assert.ok(isEqual(await crosswind.document('doc.1'), provider.doc))
+  assert.throws(() => provide({ start: { messages: [], cursor: 'start' } }), /start\.cursor is "start"/)
+})
+
+test('what a log had says nothing of the one in its place, though the answer comes later', async (t) => {
+  const first = await startDocuments(t)
+  const writer = first.provide()
+  writer.doc.getText('t').insert(0, 'stored')
+  await writer.whenSaved()
+  const doc = copyOf(writer.doc)
+  writer.destroy()
+  const platform = createNodePlatform(connectHttp('1.1', first.origin, null))
+  t.after(() => platform.close())
+  const answer = Promise.withResolvers<void>()
+  const late = Promise.withResolvers<void>()
+  const send: typeof platform.send = async (method, url, ...rest) => {
+    const response = await platform.send(method, url, ...rest)
+    if (url.includes('after=start')) {
+      answer.resolve()
+      await late.promise
+    }
+    return response
+  }
+  const provider = first.provide({ platform: { ...platform, send } }, doc)
+  const isOpen = () =>
+    new Promise<void>((resolve) => {
+      provider.on('status', ({ status }) => status === 'connected' && resolve())
+    })
+  await Promise.all([isOpen(), answer.promise])
+  await first.stop()
+  const second = await startDocuments(t, { port: Number(new URL(first.origin).port) })
+  await isOpen()
+  late.resolve()
+  await provider.whenSaved()
+  assert.equal(String((await second.crosswind.document('doc.1')).getText('t')), 'stored')
+})
+
+test('a connection’s own pause and merging hold for its documents', async (t) => {
+  const { open, provide } = await startDocuments(t)
+  const timers = createManualTime()
+  const bounds = { messages: 100, bytes: 100_000 }
+  const random = createSeededRandom(1)
+  const drafts: Keeping = {
+    over: () => ({
+      key: Promise.resolve(newKey()),
+      outbox({ window }, listener) {
+        const policy = documentPolicy({ window, bounds, random })
+        return new Outbox(
+          { window, timers },
+          mergingPolicy(policy, { mergeUpdates, pauseMs: 1000 }),
+          listener,
+        )
+      },
+    }),
+  }
+  let messages = 0
+  follow(open(), () => {
+    messages += 1
+  })
+  const provider = provide({ drafts })
+  const reader = provide()
+  await Promise.all([synced(provider), synced(reader)])
+  const text = provider.doc.getText('t')
+  text.insert(0, 'a')
+  await provider.whenSaved()
+  for (const letter of 'bcd') text.insert(0, letter)
+  assert.equal(provider.unsaved, 1)
+  timers.advance(999)
+  assert.deepEqual([provider.saved, messages], [false, 1])
+  timers.advance(1)
+  await Promise.all([provider.whenSaved(), converged(reader.doc, provider.doc)])
+  assert.equal(messages, 2)
+})
+
+test('a recorder learns the draft of each change, and each message before it is applied', async (t) => {
+  const { provide } = await startDocuments(t)
+  const writer = provide()
+  const reader = provide()
+  const drafts: string[] = []
+  writer.on('draft', ({ id }) => drafts.push(id))
+  const heard: unknown[] = []
+  reader.on('message', ({ id, from, at, seq }) => {
+    heard.push([id, from, typeof at, seq, String(reader.doc.getText('t'))])
+  })
+  await Promise.all([synced(writer), synced(reader)])
+  for (const letter of 'ab') {
+    writer.doc.getText('t').insert(0, letter)
+    await Promise.all([writer.whenSaved(), converged(writer.doc, reader.doc)])
+  }
+  const [first = '', second] = drafts
+  const from = first.slice(0, first.lastIndexOf('-'))
+  assert.deepEqual(heard, [
+    [first, from, 'number', 1, ''],
+    [second, from, 'number', 2, 'a'],
+  ])
 })
