@@ -230,12 +230,9 @@ export class Crosswind {
         return this.#page(name, after)
       },
       publish: (kind, body) => this.#publish(name, follower, kind, body),
-      show: (state, isKnown) =>
+      show: (state) =>
         reading.then(
-          () =>
-            this.#then(
-              (link) => this.#read.has(name) && link.setAwareness({ state, channel: name }, isKnown),
-            ),
+          () => this.#then((link) => this.#read.has(name) && link.setAwareness({ state, channel: name })),
           nothingPlanned,
         ),
       leave: () => this.#forget(name, follower),

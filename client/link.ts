@@ -179,11 +179,10 @@ export class Link<All extends Drafts = Drafts> implements Sleeper {
 
   /**
    * Sets what this window shows of itself, by default on its first channel: sent on change, at most
-   * ten times a second, and after each reconnect. `isKnown`: the others can derive it, so only a new
-   * connection sends it.
+   * ten times a second, and after each reconnect.
    */
-  setAwareness(report: AwarenessReport, isKnown = false): void {
-    this.#awareness.set(report, isKnown)
+  setAwareness(report: AwarenessReport): void {
+    this.#awareness.set(report)
   }
 
   switchMode(next: LinkMode): void {
@@ -534,11 +533,9 @@ class AwarenessSender {
     this.#sendSoon()
   }
 
-  set(report: AwarenessReport, isKnown: boolean): void {
-    const { channel } = report
+  set(report: AwarenessReport): void {
     if (!this.#fits(report)) return
-    const before = this.#newest.get(channel)?.isSent ?? true
-    this.#newest.set(channel, { report, isSent: isKnown && before })
+    this.#newest.set(report.channel, { report, isSent: false })
     this.#sendSoon()
   }
 

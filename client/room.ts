@@ -94,8 +94,7 @@ export interface Following {
   page(after: string): Promise<Page>
   /** See `Room#publish`. */
   publish<K extends Kind>(kind: K, body: Bodies[K]): Promise<{ readonly seq: number }>
-  /** `isKnown`: the others can derive it, so only a new connection sends it. */
-  show(state: unknown, isKnown?: boolean): void
+  show(state: unknown): void
   leave(): void
 }
 

@@ -64,8 +64,13 @@ interface ProviderEvents {
   draft: [draft: Draft]
   /** A draft is sent under another id, or as several: it was too large, or the log has another under its id. */
   renamed: [id: string, drafts: readonly Draft[]]
-  /** A message is applied next, this window's own too. */
-  message: [message: Message]
+  /**
+   * A message is applied next, this window's own too; of any kind. `receivedAt`: this window's clock, ms since
+   * the epoch. `dueAt`: when it would have come without an interruption.
+   */
+  message: [message: Message, receivedAt: number, dueAt: number]
+  /** It was applied. */
+  applied: [message: Message]
   /** The newest state of awareness is too large; the others still see the one before. */
   'awareness-refused': [error: RefusedError]
 }
@@ -217,6 +222,11 @@ export class CrosswindProvider {
     return users
   }
 
+  /** The names, as in `from`, of the others in `awareness`, by Yjs client. */
+  get senders(): ReadonlyMap<number, string> {
+    return new Map(Array.from(this.#others, ([window, { client }]) => [client, window]))
+  }
+
   connect(): void {
     if (this.#isDestroyed)
       throw new Error(`connect: the provider of "${this.roomname}" was destroyed; make another one.`)
@@ -227,7 +237,7 @@ export class CrosswindProvider {
     const opened = connection ?? connect(this.url, this.#options)
     const follower: Follower = {
       from: this.#start?.cursor,
-      take: (message) => this.#take(message),
+      take: (message, _cursor, receivedAt, dueAt) => this.#take(message, receivedAt, dueAt),
       joined: (_from, to) => this.#joined(to),
       newLog: () => this.#newLog(),
       end: () => this.#failed(follower.refusal),
@@ -462,9 +472,10 @@ export class CrosswindProvider {
 
   // The document
 
-  #take(message: Message): void {
-    this.#emit('message', message)
+  #take(message: Message, receivedAt: number, dueAt: number): void {
+    this.#emit('message', message, receivedAt, dueAt)
     this.#apply([message])
+    this.#emit('applied', message)
   }
 
   /** What an observer throws, such as an editor's, is reported: by then Yjs has applied the updates. */

@@ -8,7 +8,6 @@ import {
   DraftStore,
   documentPolicy,
   type Follower,
-  type Following,
   type Link,
   mergingPolicy,
   Outbox,
@@ -18,9 +17,9 @@ import {
   type UnstoredDraft,
 } from '../client/engine.ts'
 import { browserTimers } from '../client/wire.ts'
+import { CrosswindProvider, mergeUpdates } from '../client/yjs.ts'
 import type { Line } from '../server/document/rich-text.ts'
 import {
-  type AwarenessState,
   deletedForMs,
   joinVersions,
   type PageStart,
@@ -28,7 +27,6 @@ import {
   windChannel,
 } from '../server/page/page-messages.ts'
 import {
-  type AwarenessFrame,
   type Bodies,
   type Draft,
   isKind,
@@ -44,7 +42,7 @@ import { Carets } from './editor/carets.ts'
 import { takeCopies } from './editor/clipboard.ts'
 import type { MountedEditor } from './editor/commands.ts'
 import { Presence } from './editor/presence.ts'
-import { mergeUpdates, SharedDocument } from './editor/shared-document.ts'
+import { SharedDocument } from './editor/shared-document.ts'
 import type { PageKeeper, PageKeeperParts } from './kept-pages.ts'
 import type { Recorder } from './lab.ts'
 import { refusedUpdateWords } from './page/wording.ts'
@@ -58,7 +56,7 @@ import {
   renewSession,
   succeed,
 } from './page-session.ts'
-import { nameKey, outageAfter, readItem, type ShownLink, type Store } from './store.ts'
+import { type DeletionView, nameKey, outageAfter, readItem, type ShownLink, type Store } from './store.ts'
 import type { createWindFeed } from './wind/wind-feed.ts'
 
 interface SessionOptions extends Required<Pick<ConnectOptions, 'share'>>, Pick<ConnectOptions, 'debug'> {
@@ -88,10 +86,9 @@ export class EditingSession {
   readonly #drafts: DraftStore
   readonly #document: SharedDocument
   readonly #connection: Crosswind
+  readonly #provider: CrosswindProvider
   readonly #browserHttp = new BrowserHttp()
   #draftKeeper: DraftKeeper | null = null
-  /** The page's own. */
-  readonly #channel: Following
   /** The connection's, once it is there. */
   #link: Link | null = null
   /** Null while this browser cannot show the page without the server. */
@@ -120,29 +117,15 @@ export class EditingSession {
       timers,
       onLeft: (drafts) => this.#takeLeft(drafts),
     })
+    this.#document = new SharedDocument({ recorder, author: () => this.presence.name })
     this.#connection = this.#connect()
-    this.#channel = this.#follow(options.isProbing ? probesChannel : start.channel)
-    if (!options.isProbing) this.#follow(windChannel)
-    this.#document = new SharedDocument({
-      channel: start.channel,
-      link: {
-        publish: (channel, kind, body) => this.#link?.publish(channel, kind, body) ?? null,
-        outbox: { has: (id) => this.#link?.outbox.has(id) ?? false },
-      },
-      recorder,
-      timers,
-      random: Math.random,
-      author: () => this.presence.name,
-      onUnshared: () => store.change({ isUnshared: true }),
-    })
+    this.#provider = this.#provide()
     this.presence = new Presence({
       window,
+      awareness: this.#provider.awareness,
+      senders: () => this.#provider.senders,
       timers,
-      doc: this.#document.doc,
       name: readItem(() => localStorage, nameKey),
-      send: (state, isKnown) => {
-        if (!options.isProbing) this.#channel.show(state, isKnown)
-      },
       onPeople: (people) => store.change({ people }),
       onCarets: () => this.#carets?.redraw(),
     })
@@ -176,6 +159,37 @@ export class EditingSession {
     return connection
   }
 
+  #provide(): CrosswindProvider {
+    const { start, isProbing } = this.#options
+    const { channel, cursor } = start
+    const messages = start.messages.filter((message) => message.channel === channel)
+    const provider = new CrosswindProvider('', channel, this.#document.doc, {
+      connection: this.#connection,
+      connect: !isProbing,
+      start: { messages, cursor },
+    })
+    provider.on('message', (message, receivedAt, dueAt) => {
+      this.#recorder?.received(message, receivedAt)
+      if (this.#isNews(message)) this.#document.willApply(message)
+      this.#show(message, dueAt)
+    })
+    provider.on('applied', (message) => this.presence.received(message))
+    provider.on('draft', (draft) => this.#document.drafted(draft))
+    provider.on('renamed', (id, [draft]) => draft && this.#recorder?.renamed(id, draft))
+    provider.on('refused', (error) => this.#onDocumentRefused(error.message))
+    provider.on('saved', (isSaved) => this.#onSaved(isSaved))
+    provider.on('status', ({ status }) => status === 'connected' && this.presence.connected())
+    // The connection's state says why.
+    provider.on('connection-error', () => undefined)
+    return provider
+  }
+
+  /** Whether it is an update that this window did not have. */
+  #isNews(message: Message): boolean {
+    // An update merged with others' may have this window's id.
+    return isKind(message, 'update') && (!this.#link?.outbox.has(message.id) || Boolean(message.body.owners))
+  }
+
   #openOutbox(options: OutboxOptions, listener: OutboxListener): Outbox {
     const { limits, mergeMs } = this.#start
     const { window, timers } = options
@@ -207,9 +221,9 @@ export class EditingSession {
         },
         onRefused: (draft, sentence, code) => {
           listener.onRefused(draft, sentence, code)
-          this.#onRefused(draft, sentence)
+          // The provider tells of the document.
+          if (!isUpdate(draft)) this.#store.change({ refusal: sentence })
         },
-        onRenamed: (id, draft) => this.#recorder?.renamed(id, draft),
       },
     )
     this.#draftKeeper = new DraftKeeper(outbox, { window, store: this.#drafts, timers, handsOver: false })
@@ -228,26 +242,24 @@ export class EditingSession {
     addEventListener('storage', ({ key, newValue }) => {
       if (key === nameKey) this.presence.chooseName(newValue ?? '')
     })
-    this.#link = await this.#channel.link
+    this.#link = await this.#followRest().link
     void this.#drafts.look()
   }
 
-  #follow(name: string): Following {
-    const isOwn = name === this.#start.channel
+  /** What is beside the document: the wind or, for the lab, probes. */
+  #followRest() {
+    const { isProbing } = this.#options
     const follower: Follower = {
-      from: this.#options.isProbing ? undefined : this.#start.cursor,
+      from: isProbing ? undefined : this.#start.cursor,
       take: (message, _cursor, receivedAt, dueAt) => {
         this.#recorder?.received(message, receivedAt)
         this.#show(message, dueAt)
       },
-      newLog: () => (isOwn ? this.#onNewLog() : this.#windFeed.newLog()),
+      newLog: () => this.#onNewLog(),
       end: () => undefined,
-      presence: {
-        heard: (frame) => isOwn && this.presence.heard(frame as AwarenessFrame<AwarenessState>),
-        refused: () => undefined,
-      },
+      presence: { heard: () => undefined, refused: () => undefined },
     }
-    return this.#connection.follow(name, follower)
+    return this.#connection.follow(isProbing ? probesChannel : windChannel, follower)
   }
 
   /** From now on, this browser can show the document without the server. `given`: what the server opened the page with. */
@@ -387,7 +399,8 @@ export class EditingSession {
     const isOpen = link.state === 'open'
     const changed = {
       link,
-      windows,
+      // An erased document is not followed any more.
+      windows: before.deletion?.isErased ? null : windows,
       browserHttp1Streams,
       outage: outageAfter(before.outage, link),
       keptAt: isOpen ? null : before.keptAt,
@@ -412,38 +425,49 @@ export class EditingSession {
   #onNewLog(): void {
     const { deletion } = this.#store.view()
     // After the log is lost, a deleted document cannot be restored.
-    if (deletion) this.#store.change({ deletion: { ...deletion, isErased: true } })
-    else this.#document.newLog()
+    if (deletion) this.#erase(deletion)
+    this.#windFeed.newLog()
+  }
+
+  /** It may be started again, without what this window shows. */
+  #erase(deletion: DeletionView): void {
+    this.#store.change({ deletion: { ...deletion, isErased: true } })
+    this.#provider.disconnect()
   }
 
   #onOutbox(outbox: OutboxState): void {
-    this.#store.change({ outbox })
+    this.#store.change({ outbox: this.#shownOutbox(outbox) })
     this.presence.settled(outbox.unstored === 0)
+  }
+
+  /** After a loss, only a comparison with the log tells what is stored. */
+  #shownOutbox(outbox: OutboxState): OutboxState {
+    return this.#provider.saved ? outbox : { ...outbox, unstored: Math.max(1, outbox.unstored) }
+  }
+
+  #onSaved(isSaved: boolean): void {
+    const { outbox, refusal, isUnshared } = this.#store.view()
+    this.#store.change({ outbox: this.#shownOutbox(this.#link?.outbox.state ?? outbox) })
+    if (isSaved && isUnshared)
+      this.#store.change({ isUnshared: false, refusal: refusal === this.#refusal ? null : refusal })
   }
 
   #onStored(draft: Draft): void {
     this.#keeper?.changed()
     if (isUpdate(draft) && draft.from === this.#window) this.presence.stored(draft.body.update)
-    const { refusal, isUnshared } = this.#store.view()
-    if (refusal !== null && refusal === this.#refusal && !isUnshared) this.#store.change({ refusal: null })
   }
 
-  #onRefused(draft: Draft, sentence: string): void {
-    const wasUnshared = this.#store.view().isUnshared
-    if (!this.#document.refused(draft)) return
-    // Updates that build on a refused one are refused too, which needs no second report.
-    if (wasUnshared) return
+  #onDocumentRefused(sentence: string): void {
+    // What builds on it is refused too, which needs no second report.
+    if (this.#store.view().isUnshared) return
     this.#refusal = refusedUpdateWords(sentence)
-    this.#store.change({ refusal: this.#refusal })
+    this.#store.change({ isUnshared: true, refusal: this.#refusal })
   }
 
   // Displayed content
 
   #show(message: Message, dueAt: number): void {
     const { channel } = this.#start
-    // An erased document may have been started again, without this window's content.
-    if (!this.#store.view().deletion?.isErased && this.#document.received(message))
-      this.presence.received(message)
     this.#windFeed.handle(message, dueAt)
     if (message.channel !== channel) return
     this.#keeper?.changed()
@@ -459,7 +483,7 @@ export class EditingSession {
       const next = { seq, until: acceptedAt + deletedForMs, isErased: false }
       this.#store.change({ deletion: body.deleted ? next : null })
     } else if (isKind(message, 'erasure') && deletion && deletion.seq <= message.body.head)
-      this.#store.change({ deletion: { ...deletion, isErased: true } })
+      this.#erase(deletion)
   }
 
   #showTitle(title: string): void {
@@ -477,7 +501,6 @@ export class EditingSession {
     // An edit is of an earlier version: the log takes no more of them.
     const sent = drafts.filter(({ draft }) => draft.kind !== 'edit')
     if (sent.length > 0) this.#draftKeeper?.adopt(sent)
-    this.#document.restore(sent.map(({ draft }) => draft))
   }
 
   /**

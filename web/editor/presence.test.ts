@@ -1,49 +1,67 @@
 // Checks who is listed and where carets are, from states and from typists' updates.
 
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { toBase64 } from 'lib0/buffer'
+import {
+  Awareness,
+  applyAwarenessUpdate,
+  encodeAwarenessUpdate,
+  removeAwarenessStates,
+} from 'y-protocols/awareness'
 import * as Y from 'yjs'
 import { createDocument, documentText } from '../../server/document/rich-text.ts'
-import type { AwarenessState } from '../../server/page/page-messages.ts'
 import { createManualTime } from '../../server/wire/testing.ts'
 import { cleanName, initialsOf, type Person, Presence, placeAfter, unchosenName } from './presence.ts'
 
 interface RoomWindow {
   readonly window: string
   readonly doc: Y.Doc
+  readonly awareness: Awareness
   readonly presence: Presence
-  readonly latest: () => AwarenessState | null
 }
 
+/** What `from` shows of itself, as the window `to` gets it. */
+function show(from: RoomWindow, to: RoomWindow): void {
+  // A client that was removed may come back with any clock.
+  to.awareness.meta.delete(from.doc.clientID)
+  applyAwarenessUpdate(to.awareness, encodeAwarenessUpdate(from.awareness, [from.doc.clientID]), 'other')
+}
+
+const hide = (from: RoomWindow, to: RoomWindow) =>
+  removeAwarenessStates(to.awareness, [from.doc.clientID], 'other')
+
 /** Windows of one document; updates and states travel instantly. */
-function openRoom() {
+function openRoom(t: TestContext) {
   const time = createManualTime()
   const windows: RoomWindow[] = []
+  const senders = new Map<number, string>()
 
   function open(window: string, name: string | null = null) {
     const doc = createDocument()
     const text = documentText(doc)
-    const sent: AwarenessState[] = []
-    let latest: AwarenessState | null = null
+    const awareness = new Awareness(doc)
+    t.after(() => awareness.destroy())
+    senders.set(doc.clientID, window)
+    let sent = 0
     let people: readonly Person[] = []
     let selected: [number, number] | null = null
     for (const other of windows) Y.applyUpdate(doc, Y.encodeStateAsUpdate(other.doc))
     const presence = new Presence({
       window,
-      doc,
+      awareness,
+      senders: () => new Map(Array.from(senders).filter(([, one]) => one !== window)),
       timers: time,
       name,
-      send(state, isKnown) {
-        latest = state
-        if (isKnown) return
-        sent.push(state)
-        for (const other of windows) other.presence.heard({ windows: [{ window, state }] })
-      },
       onPeople(next) {
         people = next
       },
       onCarets: () => undefined,
+    })
+    awareness.on('update', (_change: unknown, origin: unknown) => {
+      if (origin !== 'local') return
+      sent += 1
+      for (const other of windows) if (other !== self) show(self, other)
     })
     doc.on('update', (update: Uint8Array, origin: unknown) => {
       if (origin === 'log') return
@@ -63,9 +81,9 @@ function openRoom() {
       window,
       doc,
       text,
-      sent,
+      awareness,
       presence,
-      latest: () => latest,
+      sent: () => sent,
       people: () => people.map(({ name, isTyping }) => (isTyping ? `${name}…` : name)),
       colours: () => Object.fromEntries(people.map(({ window, colour }) => [window, colour])),
       /** Moves the caret or selects, and waits until that is shown. */
@@ -92,19 +110,20 @@ function openRoom() {
           .carets()
           .map(({ window: other, anchor, head }) => `${other} ${anchor}${anchor === head ? '' : `-${head}`}`),
     }
-    for (const { window: other, latest } of windows)
-      presence.heard({ windows: [{ window: other, state: latest() }] })
     windows.push(self)
     for (const other of windows)
-      if (other !== self) other.presence.heard({ windows: [{ window, state: self.latest() }] })
+      if (other !== self) {
+        show(other, self)
+        show(self, other)
+      }
     return self
   }
 
   return { time, open }
 }
 
-test('a caret is seen in its place, and a selection with its direction', () => {
-  const { open } = openRoom()
+test('a caret is seen in its place, and a selection with its direction', (t) => {
+  const { open } = openRoom(t)
   const one = open('w1')
   const other = open('w2')
   one.text.insert(0, 'Hello')
@@ -115,27 +134,27 @@ test('a caret is seen in its place, and a selection with its direction', () => {
   assert.deepEqual(other.carets(), ['w1 4-1'])
 })
 
-test('typing, erasing and splitting lines move the caret in other windows without sending a state', () => {
-  const { open } = openRoom()
+test('typing, erasing and splitting lines move the caret in other windows without sending a state', (t) => {
+  const { open } = openRoom(t)
   const one = open('w1')
   const other = open('w2')
   one.select(0)
-  const before = one.sent.length
+  const before = one.sent()
   one.type('Hello\nworld')
   assert.deepEqual(other.carets(), ['w1 11'])
   one.erase()
   one.erase()
   assert.deepEqual(other.carets(), ['w1 9'])
-  assert.equal(one.sent.length, before)
+  assert.equal(one.sent(), before)
   one.select(3)
-  assert.equal(one.sent.length, before + 1)
+  assert.equal(one.sent(), before + 1)
   one.type('XY')
   assert.deepEqual(other.carets(), ['w1 5'])
-  assert.equal(one.sent.length, before + 1)
+  assert.equal(one.sent(), before + 1)
 })
 
-test('edits by others above it move it with its text', () => {
-  const { open } = openRoom()
+test('edits by others above it move it with its text', (t) => {
+  const { open } = openRoom(t)
   const one = open('w1')
   const other = open('w2')
   const third = open('w3')
@@ -149,35 +168,35 @@ test('edits by others above it move it with its text', () => {
   assert.ok(third.carets().includes('w1 0'))
 })
 
-test('a state waits until the log has what was typed before it', () => {
-  const { open, time } = openRoom()
+test('a state waits until the log has what was typed before it', (t) => {
+  const { open, time } = openRoom(t)
   const one = open('w1')
   one.text.insert(0, 'Hello')
   time.advance(100)
-  const before = one.sent.length
+  const before = one.sent()
   one.presence.settled(false)
   one.select(2)
-  assert.equal(one.sent.length, before)
+  assert.equal(one.sent(), before)
   one.presence.settled(true)
   time.advance(100)
-  assert.equal(one.sent.length, before + 1)
+  assert.equal(one.sent(), before + 1)
 })
 
-test('a newcomer learns the carets of windows that have only typed', () => {
-  const { open, time } = openRoom()
+test('a newcomer learns the carets of windows that have only typed', (t) => {
+  const { open, time } = openRoom(t)
   const one = open('w1')
   one.select(0)
   one.type('Hello')
   const late = open('w2')
   time.advance(100)
   assert.deepEqual(late.carets(), ['w1 5'])
-  const { length } = one.sent
+  const sent = one.sent()
   time.advance(60_000)
-  assert.equal(one.sent.length, length)
+  assert.equal(one.sent(), sent)
 })
 
-test('lists this window first, and shows who is typing for three seconds', () => {
-  const { open, time } = openRoom()
+test('lists this window first, and shows who is typing for three seconds', (t) => {
+  const { open, time } = openRoom(t)
   const one = open('w1', 'Zoe')
   const other = open('w2', 'Ada')
   open('w3', 'Bob')
@@ -190,22 +209,22 @@ test('lists this window first, and shows who is typing for three seconds', () =>
   assert.deepEqual(one.people(), ['Zoe', 'Ada', 'Bob'])
 })
 
-test('a window that left is listed for another second, and stays if it returns', () => {
-  const { open, time } = openRoom()
+test('a window that left is listed for another second, and stays if it returns', (t) => {
+  const { open, time } = openRoom(t)
   const one = open('w1', 'Ada')
   const other = open('w2', 'Bob')
-  other.presence.heard({ windows: [{ window: 'w1', state: null }] })
+  hide(one, other)
   time.advance(900)
-  other.presence.heard({ windows: [{ window: 'w1', state: one.latest() }] })
+  show(one, other)
   time.advance(5000)
   assert.deepEqual(other.people(), ['Bob', 'Ada'])
-  other.presence.heard({ windows: [], whole: true })
+  hide(one, other)
   time.advance(1000)
   assert.deepEqual([other.people(), other.carets()], [['Bob'], []])
 })
 
-test('up to ten windows have ten colours, the same in every window', () => {
-  const { open } = openRoom()
+test('up to ten windows have ten colours, the same in every window', (t) => {
+  const { open } = openRoom(t)
   const windows = Array.from({ length: 10 }, (_, index) => open(`w${index}`))
   const coloursIn = ({ colours }: (typeof windows)[number]) =>
     Object.fromEntries(Object.entries(colours()).toSorted())
@@ -214,8 +233,8 @@ test('up to ten windows have ten colours, the same in every window', () => {
   for (const other of others) assert.deepEqual(other, first)
 })
 
-test('a name is shown to all as soon as it is chosen; a window without one has the same guest name everywhere', () => {
-  const { open } = openRoom()
+test('a name is shown to all as soon as it is chosen; a window without one has the same guest name everywhere', (t) => {
+  const { open } = openRoom(t)
   const one = open(`${'k'.repeat(22)}.w1`)
   const other = open(`${'k'.repeat(22)}.w2`)
   assert.match(other.people()[1] ?? '', /^Guest [A-Z][a-z]+$/)
@@ -224,8 +243,8 @@ test('a name is shown to all as soon as it is chosen; a window without one has t
   assert.deepEqual([one.people()[0], other.people()[1]], ['Ada Lovelace', 'Ada Lovelace'])
 })
 
-test('a program has the name that it sends under, not one that is made up', () => {
-  const { open } = openRoom()
+test('a program has the name that it sends under, not one that is made up', (t) => {
+  const { open } = openRoom(t)
   const reader = open(`${'k'.repeat(22)}.w1`)
   const program = open('seed')
   assert.deepEqual(reader.people().slice(1), ['seed'])
@@ -239,18 +258,45 @@ test('a program has the name that it sends under, not one that is made up', () =
   assert.deepEqual(['import.nightly', '\u202e'].map(unchosenName), ['import.nightly', 'A program'])
 })
 
-test('an invalid position shows no caret, and adds nothing to the document', () => {
-  const { open } = openRoom()
+test('a state that is not what windows show lists the window, and neither shows a caret nor adds to the document', (t) => {
+  const { open } = openRoom(t)
   const one = open('w1')
-  const foreign = toBase64(
-    Y.encodeRelativePosition(Y.createRelativePositionFromTypeIndex(new Y.Doc().getText('other'), 0)),
+  const other = open('w2')
+  one.text.insert(0, 'Hello')
+  const foreign = Y.relativePositionToJSON(
+    Y.createRelativePositionFromTypeIndex(new Y.Doc().getText('other'), 0),
   )
-  for (const position of [foreign, 'AAAA', '////', '']) {
-    const state = { client: 1, name: '', anchor: position, head: position }
-    one.presence.heard({ windows: [{ window: 'w9', state }] })
-    assert.deepEqual(one.carets(), [])
-  }
+  for (const position of [
+    foreign,
+    'AAAA',
+    3,
+    null,
+    { item: { client: -1, clock: -1 } },
+    { item: { client: 'x' } },
+  ])
+    for (const user of [undefined, 5, { name: 7 }]) {
+      other.awareness.setLocalState({ user, cursor: { anchor: position, head: position } })
+      assert.deepEqual([one.carets(), one.people().length], [[], 2])
+    }
   assert.deepEqual([...one.doc.share.keys()].includes('other'), false)
+})
+
+test('over another connection a window shows where its caret is by now', (t) => {
+  const { open, time } = openRoom(t)
+  const one = open('w1')
+  const other = open('w2')
+  one.select(0)
+  one.type('Hello')
+  const sent = one.sent()
+  // The server shows the newest state again, which is from before the typing.
+  hide(one, other)
+  show(one, other)
+  one.presence.connected()
+  time.advance(100)
+  assert.deepEqual([other.carets(), one.sent()], [['w1 5'], sent + 1])
+  one.presence.connected()
+  time.advance(100)
+  assert.equal(one.sent(), sent + 1)
 })
 
 test('formatting, and a document sent as a whole, move no caret', () => {

@@ -1,11 +1,12 @@
 // Who is here: names, carets and typing of the windows on the page, and what this window shows.
 
-import { fromBase64, toBase64 } from 'lib0/buffer'
+import { fromBase64 } from 'lib0/buffer'
+import type { Awareness } from 'y-protocols/awareness'
 import * as Y from 'yjs'
 import { documentText } from '../../server/document/rich-text.ts'
-import { type AwarenessState, maxNameCharacters } from '../../server/page/page-messages.ts'
+import { maxNameCharacters } from '../../server/page/page-messages.ts'
 import { cutText, graphemeAfter } from '../../server/wire/graphemes.ts'
-import { type AwarenessFrame, fingerprintIn, type Message } from '../../server/wire/messages.ts'
+import { fingerprintIn, type Message } from '../../server/wire/messages.ts'
 import { nothingPlanned, type Timers } from '../../server/wire/time.ts'
 import type { Binding } from './binding.ts'
 
@@ -30,16 +31,28 @@ export interface Caret {
 
 interface PresenceOptions {
   readonly window: string
-  readonly doc: Y.Doc
+  readonly awareness: Awareness
+  /** The windows of the others in `awareness`, by Yjs client. */
+  readonly senders: () => ReadonlyMap<number, string>
   readonly timers: Timers
   /** The saved name; null for none. */
   readonly name: string | null
-  /** `isKnown`: the others can derive it, so only a new connection sends it. */
-  readonly send: (state: AwarenessState, isKnown: boolean) => void
   /** Called on change only; lists this window first. */
   readonly onPeople: (people: readonly Person[]) => void
   /** Some caret may have moved, other than by changes of the text. */
   readonly onCarets: () => void
+}
+
+/** What a window shows of itself, as editors with Yjs do. */
+export interface ShownState {
+  readonly user: { readonly name: string }
+  readonly cursor: { readonly anchor: object; readonly head: object } | null
+}
+
+interface AwarenessChange {
+  readonly added: readonly number[]
+  readonly updated: readonly number[]
+  readonly removed: readonly number[]
 }
 
 interface Place {
@@ -81,13 +94,15 @@ export class Presence {
   readonly #options: PresenceOptions
   readonly #text: Y.Text
   readonly #others = new Map<string, Other>()
+  /** Those that are here, by Yjs client. */
+  readonly #windows = new Map<number, string>()
   #name: string
   #binding: Pick<Binding, 'selection'> | null = null
   /** Where other windows believe this window's caret to be. */
   #believed: Place | null = null
   #isSettled = true
   #isShowPlanned = false
-  /** The server has an older state, which it would send to a newcomer. */
+  /** This window's updates have moved its caret since: the others know, a newcomer does not. */
   #isStale = false
   #hasNewcomer = false
   #stopRefreshing = nothingPlanned
@@ -96,10 +111,11 @@ export class Presence {
   #colourOf: ReadonlyMap<string, number> = new Map()
 
   constructor(options: PresenceOptions) {
-    const { doc, name } = options
+    const { awareness, name } = options
     this.#options = options
-    this.#text = documentText(doc)
+    this.#text = documentText(awareness.doc)
     this.#name = cleanName(name ?? '')
+    awareness.on('change', this.#onChange)
     this.#say()
     this.#refresh()
   }
@@ -130,7 +146,13 @@ export class Presence {
   /** The log stored an update of this window. */
   stored(update: string): void {
     this.#believed = placeAfter(update) ?? this.#believed
-    this.#say(true)
+    this.#isStale = true
+  }
+
+  /** Over a new connection, everybody is a newcomer. */
+  connected(): void {
+    this.#hasNewcomer = this.#isStale
+    if (this.#isStale) this.showSoon()
   }
 
   /** Whether the log has everything that this window published. */
@@ -160,21 +182,29 @@ export class Presence {
     this.#say()
   }
 
-  #say(isKnown = false): void {
-    const { doc, send } = this.#options
-    this.#isStale = isKnown
-    const anchor = this.#believed && encode(this.#believed.anchor)
-    const head = this.#believed && encode(this.#believed.head)
-    send({ client: doc.clientID, name: this.#name, anchor, head }, isKnown)
+  #say(): void {
+    this.#isStale = false
+    const place = this.#believed
+    const cursor = place && { anchor: encode(place.anchor), head: encode(place.head) }
+    this.#options.awareness.setLocalState({ user: { name: this.#name }, cursor } satisfies ShownState)
   }
 
   // The others
 
-  heard({ windows, whole }: Pick<AwarenessFrame<AwarenessState>, 'windows' | 'whole'>): void {
-    const named = new Set(windows.map(({ window }) => window))
-    if (whole) for (const other of this.#others.keys()) if (!named.has(other)) this.#takeState(other, null)
-    for (const { window: other, state } of windows)
-      if (other !== this.#options.window) this.#takeState(other, state)
+  readonly #onChange = ({ added, updated, removed }: AwarenessChange): void => {
+    const { awareness, senders } = this.#options
+    const windows = senders()
+    for (const client of [...added, ...updated]) {
+      const other = windows.get(client)
+      if (other === undefined) continue
+      this.#windows.set(client, other)
+      this.#takeState(other, Object(awareness.getStates().get(client)))
+    }
+    for (const client of removed) {
+      const other = this.#windows.get(client)
+      this.#windows.delete(client)
+      if (other !== undefined) this.#takeState(other, null)
+    }
     if (this.#hasNewcomer && this.#isStale) this.showSoon()
     this.#hasNewcomer &&= this.#isStale
     this.#refresh()
@@ -216,7 +246,8 @@ export class Presence {
     })
   }
 
-  #takeState(other: string, state: AwarenessState | null): void {
+  /** A state is its sender's word: it may be anything. */
+  #takeState(other: string, state: Partial<Record<keyof ShownState, unknown>> | null): void {
     const { timers } = this.#options
     const known = this.#others.get(other)
     if (state === null) {
@@ -224,12 +255,14 @@ export class Presence {
       return
     }
     if (!known) this.#hasNewcomer = true
-    const anchor = decode(state.anchor)
-    const head = decode(state.head)
+    const { name } = Object(state.user)
+    const { anchor: from, head: to } = Object(state.cursor)
+    const anchor = decode(from)
+    const head = decode(to)
     const place = anchor && head && { anchor, head }
     const hasMoved = place !== null && !isSamePlace(place, known?.place ?? null)
     this.#change(other, {
-      name: cleanName(state.name),
+      name: typeof name === 'string' ? cleanName(name) : '',
       place,
       goneAt: null,
       ...(hasMoved && { movedAt: timers.now() }),
@@ -280,7 +313,7 @@ export class Presence {
   }
 
   #indexOf(position: Y.RelativePosition): number | null {
-    const found = Y.createAbsolutePositionFromRelativePosition(position, this.#options.doc)
+    const found = Y.createAbsolutePositionFromRelativePosition(position, this.#options.awareness.doc)
     return found?.type === this.#text ? found.index : null
   }
 
@@ -314,20 +347,21 @@ function placeAt(client: number, clock: number): Place {
   return { anchor: position, head: position }
 }
 
-const encode = (position: Y.RelativePosition) => toBase64(Y.encodeRelativePosition(position))
+const encode = (position: Y.RelativePosition): object => Y.relativePositionToJSON(position)
+
+const isCount = (value: unknown) => Number.isSafeInteger(value) && Number(value) >= 0
 
 /**
  * Null if it is not a position in the text: looking up another name would create it in the
  * document.
  */
-function decode(position: string | null): Y.RelativePosition | null {
-  if (position === null) return null
-  try {
-    const decoded = Y.decodeRelativePosition(fromBase64(position))
-    return decoded.item !== null || decoded.tname === 'text' ? decoded : null
-  } catch {
-    return null
-  }
+function decode(position: unknown): Y.RelativePosition | null {
+  const { item, tname, assoc } = Object(position)
+  const { client, clock } = Object(item)
+  const side = Number.isInteger(assoc) ? assoc : 0
+  if (isCount(client) && isCount(clock))
+    return new Y.RelativePosition(null, null, Y.createID(client, clock), side)
+  return tname === 'text' && !item ? new Y.RelativePosition(null, tname, null, side) : null
 }
 
 function isSamePlace(one: Place, other: Place | null): boolean {
