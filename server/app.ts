@@ -16,6 +16,7 @@ import {
   requireSession,
   securityHeaders,
 } from './security/middleware.ts'
+import { sessionPath } from './security/tickets.ts'
 import { chargeAnswers, ReadingRate } from './transports/answers.ts'
 import { type AnyRequest, Bodies, connectionOf } from './transports/bodies.ts'
 import { Budget, type BudgetLimits } from './transports/budget.ts'
@@ -29,7 +30,7 @@ import {
   type ServerTransport,
   type SocketHandler,
 } from './transports/transport.ts'
-import { type Answer, mountUplink } from './transports/uplink.ts'
+import { type Answer, isJson, mountUplink } from './transports/uplink.ts'
 import { websocket } from './transports/websocket.ts'
 import type { Stored } from './wire/messages.ts'
 
@@ -94,6 +95,8 @@ export function createApp(parts: AppParts) {
     koa: app,
     penalties,
     budget,
+    bodies,
+    readingRate,
     socketPaths: new Set(socketHandlers.keys()),
     /** Open WebSockets, over both HTTP versions. */
     webSockets: () => webSockets,
@@ -104,6 +107,15 @@ export function createApp(parts: AppParts) {
     async handleMessage(request: AnyRequest): Promise<Stored | readonly Answer[]> {
       mustBeAllowed(request, origins)
       return handleMessage(request, await access.grantFor(request))
+    },
+    /**
+     * Whether a route takes the request, whatever its method. Without JSON a POST to the session's path
+     * does not ask for a ticket, and may be the application's.
+     */
+    takes({ method = '', url = '', headers }: AnyRequest): boolean {
+      const [path = ''] = url.split('?', 1)
+      if (path === sessionPath) return method === 'POST' && isJson({ headers })
+      return router.match(path, method).path.length > 0
     },
     /** Rejects with a `Refusal` (401) without a session. */
     async authorizeSocket(request: IncomingMessage): Promise<void> {

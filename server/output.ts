@@ -70,6 +70,8 @@ export class Output {
   #json: pino.Logger | null = null
   /** The process's, as in the metrics. */
   #name = 'server'
+  /** A page's server asks for it before its library does. */
+  #traced = ''
   readonly #repeats = new Map<string, number>()
   // From 0, so that the first one is an increase for Prometheus.
   readonly #incidents: Record<string, number> = Object.fromEntries(
@@ -142,6 +144,8 @@ export class Output {
 
   /** Turns on the sections of `CROSSWIND_DEBUG`. Their lines go to standard error, or are JSON like all others. */
   trace(list = '', saysUnknown = true): void {
+    if (list === this.#traced) return
+    this.#traced = list
     const unknown = turnOnTraces(list, (section, sentence) => {
       if (this.#json) return this.#json.debug({ code: 'trace', section }, sentence)
       const at = new Date(this.#parts.now()).toISOString()

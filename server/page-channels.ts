@@ -4,7 +4,6 @@ import type { ChannelType } from './channels/channel-type.ts'
 import { boolean, isBase64, list, matching, number, object, orNull, rule, text } from './channels/shapes.ts'
 import { documentLife } from './document/document-life.ts'
 import type { EditorRules } from './document/document-writes.ts'
-import { admitStates } from './hub/admission.ts'
 import { type Bounds, hourMs } from './log/log.ts'
 import {
   isTitle,
@@ -62,6 +61,32 @@ const title = matching(
 
 const versions = list(maxNamedVersions, object({ at: number, name: title }))
 
+/** Maximum length in UTF-16 units of an encoded position in base64; a Yjs one has at most 28. */
+const maxPositionCharacters = 64
+
+const position = orNull(
+  matching(
+    `null or 1 to ${maxPositionCharacters} characters of base64`,
+    (given) => given !== '' && given.length <= maxPositionCharacters && isBase64(given),
+  ),
+)
+
+const nameExcludes = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]/u
+
+/** What a window shows of itself; see `AwarenessState`. */
+const state = object({
+  client: rule(
+    'an integer from 0 to 4294967295',
+    (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 0xffffffff,
+  ),
+  name: matching(
+    `at most ${maxNameCharacters} characters without control characters`,
+    (given) => given.length <= maxNameCharacters && !nameExcludes.test(given),
+  ),
+  anchor: position,
+  head: position,
+})
+
 /** See `keepToEditor`. */
 function documentType(editing: EditorRules): ChannelType {
   return {
@@ -79,6 +104,7 @@ function documentType(editing: EditorRules): ChannelType {
     prepare: editing.prepare,
     refuse: (draft, content) => editing.refuse(draft, content) ?? documentLife.refuse(draft, content),
     expiry: documentLife.expiry,
+    state: orNull(state),
   }
 }
 
@@ -107,34 +133,6 @@ export function pageRights({
   if (may === 'write') return { read, write: [...pages, probesChannel] }
   return { read, write: [probesChannel], maxMessageBytes: maxReadOnlyBytes }
 }
-
-/** Maximum length in UTF-16 units of an encoded position in base64; a Yjs one has at most 28. */
-const maxPositionCharacters = 64
-
-const position = orNull(
-  matching(
-    `null or 1 to ${maxPositionCharacters} characters of base64`,
-    (given) => given !== '' && given.length <= maxPositionCharacters && isBase64(given),
-  ),
-)
-
-const nameExcludes = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]/u
-
-/** What a window shows of itself; see `AwarenessState`. */
-const state = object({
-  client: rule(
-    'an integer from 0 to 4294967295',
-    (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 0xffffffff,
-  ),
-  name: matching(
-    `at most ${maxNameCharacters} characters without control characters`,
-    (given) => given.length <= maxNameCharacters && !nameExcludes.test(given),
-  ),
-  anchor: position,
-  head: position,
-})
-
-export const pageStates = admitStates(orNull(state))
 
 /** Normalizes to NFC. Throws a `Refusal` (400 `bad-channel`). */
 export function admitChannel(given: string): string {

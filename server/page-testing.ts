@@ -6,7 +6,7 @@ import { defaultEngine } from './config/engine-settings.ts'
 import type { EditorRules } from './document/document-writes.ts'
 import { Channels } from './library/channels.ts'
 import { ampleLimits } from './log/log-testing.ts'
-import { pageChannels, pageSenders, pageStates } from './page-channels.ts'
+import { pageChannels, pageSenders } from './page-channels.ts'
 import { createManualTime } from './wire/testing.ts'
 
 const anyEditor: EditorRules = {
@@ -39,5 +39,4 @@ export const channelsOfPage = new Channels({
     throw error
   },
   reserved: pageSenders,
-  awareness: pageStates,
 })

@@ -15,7 +15,7 @@ import { workersOf } from './library/options.ts'
 import { limitsOf } from './log/open-log.ts'
 import { type OutputCode, output } from './output.ts'
 import { startPage } from './page-app.ts'
-import { pageChannels, pageRights, pageSenders, pageStates } from './page-channels.ts'
+import { pageChannels, pageRights, pageSenders } from './page-channels.ts'
 import { isOpenPath } from './routes/session.ts'
 import { Access, isOpenTo, loadKey } from './security/access.ts'
 import type { HttpVersion, WindowHttp } from './wire/modes.ts'
@@ -96,7 +96,6 @@ class PageServer implements Server {
       timers,
       onFailure: (error) => onFailure('stream-failed', 'A type of the page failed', error),
       reserved: pageSenders,
-      awareness: pageStates,
     })
     const engine = await Engine.start({
       settings: config,
@@ -113,7 +112,7 @@ class PageServer implements Server {
         : ({ headers, token }) => access.permitFor({ cookie: headers.cookie, token }),
       secret: createHmac('sha256', key).update('tickets').digest('base64url'),
       isOpenPath,
-      origins,
+      allowedPorts: frontPort === null ? [] : [frontPort],
       holdMs: config.polling.holdMs,
       drainMs: config.drainMs,
       signal,

@@ -13,11 +13,11 @@ import { createRequestHandler } from './http/requests.ts'
 import { createConnectHandler, createUpgradeHandler } from './http/websockets.ts'
 import { Hub } from './hub/hub.ts'
 import { acceptRepeats, type Channels } from './library/channels.ts'
-import type { Log, OpenedLog, Outage } from './log/log.ts'
+import type { Log, OpenedLog, Outage, ReadableLog } from './log/log.ts'
 import { openLog } from './log/open-log.ts'
 import { Monitor } from './monitor.ts'
 import { type OutputCode, output } from './output.ts'
-import { openGrant } from './security/grants.ts'
+import { type Gate, openGrant } from './security/grants.ts'
 import type { OriginRules } from './security/middleware.ts'
 import type { Authorize } from './security/permits.ts'
 import { Revocations, revocationsChannel, revocationsType } from './security/revocations.ts'
@@ -33,6 +33,10 @@ export interface Application {
   /** Called before the hub drains; resolves when its parts are closed. */
   readonly stop: () => Promise<void>
 }
+
+/** Begins something with a log; returns what ends it, or nothing. */
+export type Begin = (log: ReadableLog) => End | undefined
+export type End = () => void | Promise<void>
 
 /** What outlives a log. */
 export interface ServingParts {
@@ -97,6 +101,7 @@ export class Serving {
   #application: Application | null = null
   #app: App | null = null
   #handlers: ServerHandlers | null = null
+  readonly #ends: (End | undefined)[] = []
   #closed: Promise<void> | null = null
 
   /** Rejects as `openLog` does. `signal` ends its waiting. */
@@ -171,6 +176,22 @@ export class Serving {
     return this.#gate
   }
 
+  /** Who sends a request. */
+  get access(): Gate {
+    return this.#gate ?? { grantFor: async () => openGrant }
+  }
+
+  /** Bodies, answers and their pace. */
+  get app(): App {
+    if (!this.#app) throw new Error('The application is not mounted.')
+    return this.#app
+  }
+
+  /** Begins what an application does with this log; ends it before the hub drains. */
+  begin(begin: Begin): void {
+    if (!this.#closed) this.#ends.push(begin(this.log))
+  }
+
   async #gateFor({ authorize, secret, onFailure }: ServingParts): Promise<TicketGate | null> {
     if (authorize === 'everyone') return null
     return new TicketGate({
@@ -228,8 +249,7 @@ export class Serving {
   }
 
   async #close(drainMs: number, closeConnections: () => Promise<void>): Promise<void> {
-    const application =
-      this.#application && endPart('application', this.#application.stop(), drainMs * 2 + graceMs)
+    const application = endPart('application', this.#endAll(), drainMs * 2 + graceMs)
     this.monitor.close()
     this.health.stop()
     await endPart('hub', this.hub.drain(drainMs), drainMs + graceMs)
@@ -237,6 +257,10 @@ export class Serving {
     await application
     await endPart('log', this.log.close(), graceMs)
     await this.documents?.close()
+  }
+
+  async #endAll(): Promise<void> {
+    await Promise.all([this.#application?.stop(), ...this.#ends.map(async (end) => end?.())])
   }
 }
 

@@ -45,27 +45,38 @@ export function attach(
   takeFrom(server, 'connect', path, handleConnect as Handler, refuseConnect as Handler)
 }
 
-/** On ports of our own: all else goes to the application, requests within the same limits. */
-export function handlersBeside(
-  path: string,
-  handlers: ServerHandlers,
-  answer: Answer = answerNotFound,
-): ServerHandlers {
+/**
+ * On ports of our own: the application gets all else, and below the path what no route takes, within the
+ * same limits. WebSockets and CONNECT of other paths are refused.
+ */
+export function handlersBeside(path: string, handlers: ServerHandlers, answer?: Answer): ServerHandlers {
+  /** Other paths must not lead to the transports' own. */
+  const leads = (request: AnyRequest) => takesOver(request, path) || !request.url?.startsWith(ownPath)
   return {
     handleRequest(request, response) {
-      if (takesOver(request, path)) handlers.handleRequest(request, response)
-      else handlers.handleRequest(request, response, answer)
+      if (!takesOver(request, path))
+        handlers.handleRequest(request, response, { answer: answer ?? answerNotFound, isBelow: false })
+      else if (answer) handlers.handleRequest(request, response, { answer: asAsked(answer), isBelow: true })
+      else handlers.handleRequest(request, response)
     },
     handleUpgrade(request, socket, head) {
-      if (takesOver(request, path)) handlers.handleUpgrade(request, socket, head)
+      if (leads(request)) handlers.handleUpgrade(request, socket, head)
       else refuseUpgrade(request, socket)
     },
     handleConnect(request, response) {
-      if (takesOver(request, path)) handlers.handleConnect(request, response)
+      if (leads(request)) handlers.handleConnect(request, response)
       else refuseConnect(request, response)
     },
   }
 }
+
+/** With the address that the client asked for. */
+const asAsked =
+  (answer: Answer): Answer =>
+  (request: AnyRequest & { originalUrl?: string }, response) => {
+    request.url = request.originalUrl ?? request.url
+    answer(request, response)
+  }
 
 function refuseUpgrade(_request: AnyRequest, socket: Duplex): void {
   socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')

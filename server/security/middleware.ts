@@ -202,11 +202,14 @@ export function crossOrigin(rules: OriginRules): Middleware {
 /** Throws a `Refusal` (401) without a session, unless the path needs none. */
 export function requireSession(access: Gate, isOpenPath: (path: string) => boolean): Middleware {
   return async (ctx, next) => {
-    if (!isOpenPath(ctx.path) || !isOpenPath(servedPath(ctx.path)))
-      ctx.state.grant = await access.grantFor(ctx.req)
+    if (needsSession(ctx.path, isOpenPath)) ctx.state.grant = await access.grantFor(ctx.req)
     return next()
   }
 }
+
+/** Also a path that only looks open: files are looked up by the decoded one. */
+export const needsSession = (path: string, isOpenPath: (path: string) => boolean): boolean =>
+  !isOpenPath(path) || !isOpenPath(servedPath(path))
 
 /** As used for file lookup: decoded and normalized. Empty if it cannot be decoded. */
 function servedPath(path: string): string {

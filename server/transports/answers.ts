@@ -21,13 +21,16 @@ const streamBytes = 2 * pieceLength
 /** Responses that have a charge. */
 const charged = new WeakSet<object>()
 
+/** What is used of Koa's context. */
+export type Answering = Pick<ParameterizedContext, 'req' | 'res' | 'body'>
+
 /**
  * Responds with parts: at once if they are small. `held` is the approximate number of bytes held
  * until they are read, or what may be shared. Throws a `Refusal` (503 `too-much-begun`) before
  * generating anything.
  */
 export function answerParts(
-  ctx: ParameterizedContext,
+  ctx: Answering,
   budget: Budget,
   held: number | readonly Delivery[],
   parts: () => Iterable<string | Buffer>,
@@ -67,7 +70,7 @@ export class ReadingRate {
   }
 }
 
-function charge(ctx: ParameterizedContext, budget: Budget, given: number | readonly Delivery[]): void {
+function charge(ctx: Answering, budget: Budget, given: number | readonly Delivery[]): void {
   const { res } = ctx
   if (hasGone(res)) return
   let refused: Refusal | null = null
