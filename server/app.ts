@@ -1,9 +1,9 @@
-// The Koa application: middleware, every transport, and the routes of whoever uses them.
+// The Koa application: middleware, every transport, and the routes beside them.
 
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import Router from '@koa/router'
-import Koa, { type Middleware } from 'koa'
+import Koa from 'koa'
 import websockify from 'koa-websocket'
 import type { EngineSettings } from './config/engine-settings.ts'
 import { answerErrors, reportFailure } from './http/refusals.ts'
@@ -40,19 +40,15 @@ const transports: readonly ServerTransport[] = [sse, websocket, longPolling, pol
 interface AppParts extends Pick<Mounting, 'hub' | 'timers' | 'heartbeatMs' | 'holdMs' | 'admission'> {
   readonly limits: Mounting['limits'] & BudgetLimits & Pick<EngineSettings['limits'], 'messagesPerSecond'>
   readonly access: Gate
-  /** Whether a path needs no session. */
-  readonly isOpenPath: (path: string) => boolean
   readonly origins: OriginRules
-  /** The routes of whoever uses the transports. */
+  /** The routes beside the transports. */
   readonly mount: (mounting: Mounting) => void
-  /** Answers what no route does. */
-  readonly otherwise?: Middleware
 }
 
 export type App = ReturnType<typeof createApp>
 
 export function createApp(parts: AppParts) {
-  const { access, isOpenPath, origins, mount, otherwise } = parts
+  const { access, origins, mount } = parts
   const app = websockify(new Koa())
   const router = new Router()
   const socketHandlers = new Map<string, SocketHandler>()
@@ -73,11 +69,10 @@ export function createApp(parts: AppParts) {
   app.use(answerErrors)
   app.use(securityHeaders)
   app.use(crossOrigin(origins))
-  app.use(requireSession(access, isOpenPath))
+  app.use(requireSession(access, () => false))
   app.use(chargeAnswers(budget))
   app.use(router.routes())
   app.use(router.allowedMethods())
-  if (otherwise) app.use(otherwise)
   app.ws.use((ctx) => {
     const grant = grants.get(ctx.req)
     if (!grant) return ctx.websocket.terminate()

@@ -15,7 +15,6 @@ import {
   usualDrainMs,
   workersOf,
 } from './library/options.ts'
-import { mountRoutes } from './library/routes.ts'
 import { type OutputCode, output } from './output.ts'
 import { secretOfServer } from './workers/workers.ts'
 
@@ -92,15 +91,10 @@ export async function createCrosswind(options: CrosswindOptions): Promise<Crossw
     workers: workersOf(options),
     authorize,
     secret,
-    isOpenPath: () => false,
     allowedPorts: options.allowedPorts ?? [],
     holdMs,
     drainMs,
     signal,
-    application: (serving) => ({
-      mount: (mounting) => mountRoutes(mounting, serving, channels),
-      stop: async () => undefined,
-    }),
     onFailure,
   })
   const failed = 'The log was replaced, and the new one could not be opened; restart the server.'
