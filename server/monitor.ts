@@ -2,7 +2,6 @@
 
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
-import type { TaskName } from './document/document-tasks.ts'
 import type { DocumentWorker } from './document/document-worker.ts'
 import type { Health } from './health.ts'
 import { refusals } from './http/refusals.ts'
@@ -390,7 +389,7 @@ crosswind_processes_silent ${siblings.count - 1 - others.length}
         .values()
         .reduce((most, seq) => Math.max(most, seq), 0)
     const tasks = (read: (of: { readonly count: number; readonly ms: number }) => number) => {
-      const sums: Partial<Record<TaskName, number>> = {}
+      const sums: Record<string, number> = {}
       for (const { durations } of threads)
         for (const [task, of] of durations) sums[task] = (sums[task] ?? 0) + read(of)
       return sums

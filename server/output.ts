@@ -2,7 +2,6 @@
 
 import { inspect } from 'node:util'
 import pino from 'pino'
-import type { Config } from './config/config.ts'
 import type { Clock } from './wire/time.ts'
 import { turnOnTraces } from './wire/trace.ts'
 
@@ -86,7 +85,7 @@ export class Output {
   }
 
   /** JSON is written to `out` synchronously, so that nothing is lost at an exit. */
-  use(format: Config['logFormat'], name: string, out: Destination = standardOutput()): void {
+  use(format: 'text' | 'json', name: string, out: Destination = standardOutput()): void {
     this.#name = name
     const settings: pino.LoggerOptions = {
       level: 'debug',

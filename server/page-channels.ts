@@ -1,10 +1,9 @@
 // The types of the page's channels: documents, wind, probes; who may read and write.
 
-import type { ChannelType } from './channels/channel-type.ts'
 import { boolean, isBase64, list, matching, number, object, orNull, rule, text } from './channels/shapes.ts'
 import { documentLife } from './document/document-life.ts'
 import type { EditorRules } from './document/document-writes.ts'
-import { type Bounds, hourMs } from './log/log.ts'
+import type { ChannelType, Permit } from './index.ts'
 import {
   isTitle,
   joinVersions,
@@ -18,8 +17,6 @@ import {
   windChannel,
 } from './page/page-messages.ts'
 import type { Permission } from './security/access.ts'
-import type { Permit } from './security/permits.ts'
-import { maxReadOnlyBytes } from './transports/bodies.ts'
 import { cutText } from './wire/graphemes.ts'
 import { isChannelName, maxChannelBytes } from './wire/messages.ts'
 import { Refusal } from './wire/refusal.ts'
@@ -42,8 +39,17 @@ const overview: ChannelType = {
 /** Longer than a polling client's pause; few, so that they take no room of documents. */
 const probesKept = { messages: 4096, bytes: 4_194_304, hours: 1 / 60 }
 
+/** What the whole log keeps. */
+interface Kept {
+  readonly messages: number
+  readonly bytes: number
+  readonly ageMs: number
+}
+
+const hourMs = 3_600_000
+
 /** Measurements' messages. */
-const probesType = (most: Bounds): ChannelType => ({
+const probesType = (most: Kept): ChannelType => ({
   name: 'probes',
   keep: {
     messages: Math.min(probesKept.messages, most.messages),
@@ -109,12 +115,15 @@ function documentType(editing: EditorRules): ChannelType {
 }
 
 /** By name, or by a prefix and `*`; the first that fits. `most`: what the whole log keeps. */
-export const pageChannels = (editing: EditorRules, most: Bounds): Readonly<Record<string, ChannelType>> => ({
+export const pageChannels = (editing: EditorRules, most: Kept): Readonly<Record<string, ChannelType>> => ({
   [windChannel]: wind,
   [probesChannel]: probesType(most),
   'overview.*': overview,
   '*': documentType(editing),
 })
+
+/** Of whoever only reads, and may measure. */
+const maxProbeBytes = 4096
 
 /** Names of senders that are the server's. */
 export const pageSenders: readonly string[] = [sensorName, overviewName]
@@ -131,7 +140,7 @@ export function pageRights({
   const overviews = pages.map((page) => `${overviewName}.${page}`).filter(isChannelName)
   const read = [...pages, windChannel, probesChannel, ...overviews]
   if (may === 'write') return { read, write: [...pages, probesChannel] }
-  return { read, write: [probesChannel], maxMessageBytes: maxReadOnlyBytes }
+  return { read, write: [probesChannel], maxMessageBytes: maxProbeBytes }
 }
 
 /** Normalizes to NFC. Throws a `Refusal` (400 `bad-channel`). */

@@ -7,6 +7,7 @@ import Koa from 'koa'
 import { processTimers } from '../scripts/process.ts'
 import type { Config } from './config/config.ts'
 import { Directory } from './document/directory.ts'
+import type { PageTasks } from './document/document-tasks.ts'
 import { keepToEditor } from './document/document-writes.ts'
 import { pageSchema, pageTasks } from './document/page-schema.ts'
 import { type Crosswind, createCrosswind, type Listening, type ReadableLog, type Storage } from './index.ts'
@@ -78,7 +79,7 @@ export async function startServer(parts: ServerParts): Promise<Server> {
     channels: pageChannels(
       keepToEditor(
         config.editor,
-        { read: (...given) => crosswind.documentTasks.stored.read(...given) },
+        { read: (...given) => crosswind.documentThreads<PageTasks>().stored.read(...given) },
         timers.now,
       ),
       mostKept(config),

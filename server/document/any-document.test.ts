@@ -28,6 +28,7 @@ const documents: Documents = {
   mustBeReadable: () => undefined,
   isQuarantined: () => false,
   for: () => documents,
+  within: () => documents,
 }
 
 function open({ change = {} as Partial<Log> } = {}) {

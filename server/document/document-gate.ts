@@ -17,10 +17,10 @@ import {
   recordOf,
   writerOf,
 } from './document-record.ts'
-import type { Output } from './document-tasks.ts'
 import { type Documents, isTooCostly, TooCostly } from './document-worker.ts'
 import { isQuick, msOf } from './reading-cost.ts'
 import type { Schema, Update } from './update-reader.ts'
+import type { UpdateTasks } from './update-tasks.ts'
 
 export interface GateRules {
   /** That of the tasks of both threads. */
@@ -423,7 +423,7 @@ export async function readRecord(
 export async function joinUpdates(
   { documents, onFailure }: Pick<GateRules, 'documents' | 'onFailure'>,
   messages: readonly Message<'update'>[],
-): Promise<Output<'join'> | Output<'merge'>> {
+): Promise<ReturnType<UpdateTasks['join' | 'merge']>> {
   const updates = messages.map(({ body }) => body.update)
   const joined = await documents.read(messages[0]?.channel ?? '', 'join', updates).catch((error) => {
     if (isTooCostly(error)) return documents.run('merge', updates)

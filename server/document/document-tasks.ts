@@ -111,14 +111,14 @@ function changesFor({ way, lines, isPlain }: Rewriting, text: Y.Text): readonly 
   return [{ retain: text.length }, ...end, ...changesBetween([], lines)]
 }
 
-export type Tasks = typeof tasks
-export type TaskName = keyof Tasks
-export type Input<Name extends TaskName> = Parameters<Tasks[Name]>
-export type Output<Name extends TaskName> = ReturnType<Tasks[Name]>
+export type PageTasks = typeof tasks
 
-export function perform<Name extends TaskName>(name: Name, input: Input<Name>): Output<Name> {
+export function perform<Name extends keyof PageTasks>(
+  name: Name,
+  input: Parameters<PageTasks[Name]>,
+): ReturnType<PageTasks[Name]> {
   // Each task is called with its own input types.
-  const task = tasks[name] as unknown as (...given: Input<Name>) => Output<Name>
+  const task = tasks[name] as unknown as (...given: typeof input) => ReturnType<PageTasks[Name]>
   return task(...input)
 }
 

@@ -9,7 +9,7 @@ import { isRefusal, Refusal } from '../wire/refusal.ts'
 import type { Clock } from '../wire/time.ts'
 import { documentDeleted } from './document-life.ts'
 import { contentOf, findDocument, isDeleted } from './document-reader.ts'
-import type { Rewriting } from './document-tasks.ts'
+import type { PageTasks, Rewriting } from './document-tasks.ts'
 import { type Documents, isTooCostly, TooCostly } from './document-worker.ts'
 
 interface DocumentWriting extends Rewriting {
@@ -20,7 +20,7 @@ interface DocumentWriting extends Rewriting {
 }
 
 interface WriterParts {
-  readonly documents: Documents
+  readonly documents: Documents<PageTasks>
   readonly log: Pick<Log, 'snapshot' | 'find'>
   readonly publish: (draft: Draft) => Stored | Promise<Stored>
   readonly editor: EditorName
@@ -133,7 +133,7 @@ export type EditorRules = Required<Pick<ChannelType, 'refuse'>> & { readonly pre
  */
 export function keepToEditor(
   editor: EditorName,
-  documents: Pick<Documents, 'read'>,
+  documents: Pick<Documents<PageTasks>, 'read'>,
   now: Clock,
 ): EditorRules {
   const other: Kind = editor === 'shared' ? 'edit' : 'update'

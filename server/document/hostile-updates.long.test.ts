@@ -8,6 +8,7 @@ import { ampleLimits, toyTypes } from '../log/log-testing.ts'
 import { createMemoryLog } from '../log/memory-log.ts'
 import { Refusal } from '../wire/refusal.ts'
 import { createSeededRandom, type Random } from '../wire/time.ts'
+import type { PageTasks } from './document-tasks.ts'
 import { DocumentWorker, isTooCostly } from './document-worker.ts'
 import { Ledger } from './ledger.ts'
 import { pageSchema, pageTasks } from './page-schema.ts'
@@ -89,7 +90,7 @@ test(`${rounds} hostile updates are stored or refused as too much, and what is s
   const failures: unknown[] = []
   const quarantined: string[] = []
   const open = () =>
-    new DocumentWorker({
+    new DocumentWorker<PageTasks>({
       tasks: pageTasks,
       limits: { documentSeconds, documentMegabytes: 384 },
       timers: processTimers,

@@ -10,6 +10,7 @@ import { isKind } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 import { createSeededRandom, type Random } from '../wire/time.ts'
 import { documentOf } from './document-reader.ts'
+import type { PageTasks } from './document-tasks.ts'
 import { type Documents, DocumentWorker } from './document-worker.ts'
 import { Ledger } from './ledger.ts'
 import { pageSchema, pageTasks } from './page-schema.ts'
@@ -68,7 +69,7 @@ function open(documentSeconds: number, documents: Documents) {
 /** With a real thread. */
 function openLimited(t: TestContext, documentSeconds: number) {
   const limits = { documentSeconds, documentMegabytes: 256 }
-  const worker = new DocumentWorker({
+  const worker = new DocumentWorker<PageTasks>({
     tasks: pageTasks,
     limits,
     timers: processTimers,

@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test'
 import * as Y from 'yjs'
 import type { Log } from '../log/log.ts'
 import { upsert } from '../wire/upsert.ts'
-import { perform } from './document-tasks.ts'
+import { type PageTasks, perform } from './document-tasks.ts'
 import type { Documents } from './document-worker.ts'
 import type { Ledger } from './ledger.ts'
 
@@ -252,12 +252,13 @@ export function countItems(t: TestContext) {
 }
 
 /** Runs document tasks synchronously, without limits. */
-export const unlimitedDocuments: Documents = {
+export const unlimitedDocuments: Documents<PageTasks> = {
   run: async (name, ...input) => perform(name, input),
   read: async (_channel, name, ...input) => perform(name, input),
   mustBeReadable: () => undefined,
   isQuarantined: () => false,
   for: () => unlimitedDocuments,
+  within: () => unlimitedDocuments,
 }
 
 /** A log whose appends pass the ledger, as if its channels' type declared that. */

@@ -29,6 +29,11 @@ export const updateTasks = (schema: Schema) => ({
   recordOf: (messages: readonly Message<'update'>[]) => recordOf(messages, schema).toPlain(),
 })
 
+export type UpdateTasks = ReturnType<typeof updateTasks>
+
+/** By name: plain data in, plain data out. */
+export type Tasks = Readonly<Record<string, (...input: never[]) => unknown>>
+
 /** None of an update that Yjs cannot read. */
 function structsIn(update: string) {
   try {
@@ -209,7 +214,7 @@ export type Answer = { readonly output: unknown } | { readonly error: unknown }
 const behindOthers = 10
 
 /** In a thread, performs the tasks that it is sent; otherwise does nothing. */
-export function answerOrders(tasks: Readonly<Record<string, (...input: never[]) => unknown>>): void {
+export function answerOrders(tasks: Tasks): void {
   if (isMainThread) return
   lowerThreadPriority(behindOthers)
   parentPort?.on('message', (order: Order) => parentPort?.postMessage(answer(order)))

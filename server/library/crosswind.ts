@@ -6,6 +6,7 @@ import type { Doc } from 'yjs'
 import { processTimers } from '../../scripts/process.ts'
 import { refuseOthers } from '../../scripts/suggestion.ts'
 import type { Documents } from '../document/document-worker.ts'
+import type { Tasks, UpdateTasks } from '../document/update-tasks.ts'
 import type { Engine } from '../engine.ts'
 import { type AnyServer, handlersBelow, handlersBeside } from '../http/attach.ts'
 import type { Ports } from '../http/listeners.ts'
@@ -136,11 +137,11 @@ export interface KoaLike {
   on(event: 'error', listener: (error: unknown) => void): unknown
 }
 
-interface DocumentTasks {
+interface DocumentThreads<Own extends Tasks> {
   /** For what is stored. */
-  readonly stored: Documents
+  readonly stored: Documents<Own>
   /** For what clients send, which must not delay the documents. */
-  readonly sent: Documents
+  readonly sent: Documents<Own>
 }
 
 type Handlers = ReturnType<typeof handlersBelow>
@@ -463,11 +464,17 @@ export class Crosswind {
     return readHistory(log, channel, parseCursor(after))
   }
 
-  /** The threads that read documents and what is sent of them; their tasks are those of `documents.tasks`. */
-  get documentTasks(): DocumentTasks {
+  /**
+   * The threads that read documents and what is sent of them, beside the event loop. `Own` are the tasks of
+   * the module `documents.tasks`.
+   */
+  readonly documentThreads = <Own extends Tasks = UpdateTasks>(): DocumentThreads<Own> => {
     const { documents } = this.#engine.current
-    if (!documents) throw new Error('documentTasks: no channel is a document.')
-    return { stored: documents.documents, sent: documents.sent }
+    if (!documents) throw new Error('documentThreads: no channel is a document.')
+    const { documents: stored, sent } = documents as unknown as Readonly<
+      Record<'documents' | 'sent', Documents<Own>>
+    >
+    return { stored, sent }
   }
 
   /**

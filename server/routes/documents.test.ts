@@ -12,6 +12,7 @@ import { openPort } from '../../scripts/open-port.ts'
 import { processTimers } from '../../scripts/process.ts'
 import { defaultEngine } from '../config/engine-settings.ts'
 import { Directory } from '../document/directory.ts'
+import type { PageTasks } from '../document/document-tasks.ts'
 import { type Documents, DocumentWorker } from '../document/document-worker.ts'
 import { Ledger } from '../document/ledger.ts'
 import { pageSchema, pageTasks } from '../document/page-schema.ts'
@@ -39,7 +40,7 @@ async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) 
   const { now } = processTimers
   const onFailure = (error: unknown) => assert.fail(String(error))
   const openWorker = () =>
-    new DocumentWorker({
+    new DocumentWorker<PageTasks>({
       tasks: pageTasks,
       limits: { documentSeconds, documentMegabytes: 256 },
       timers: processTimers,
@@ -50,7 +51,10 @@ async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) 
   const texts = openWorker()
   /** Whose turn each task took. */
   const clients: (readonly unknown[])[] = []
-  const inTurns = (worker: DocumentWorker, onTask: () => void = nothingPlanned): Documents => ({
+  const inTurns = (
+    worker: Documents<PageTasks>,
+    onTask: () => void = nothingPlanned,
+  ): Documents<PageTasks> => ({
     ...worker.for('test'),
     for(...client) {
       clients.push(client)
@@ -93,17 +97,18 @@ async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) 
     publish: async (draft) => ({ type: 'stored', id: draft.id, seq: await log.append(draft, now()) }),
   }
   const directory = new Directory(log)
+  const threads = {
+    stored: inTurns(documents),
+    sent: inTurns(texts, () => {
+      textCount += 1
+      onText()
+    }),
+  }
   mountDocuments(router, {
     crosswind: {
       ...callersOf({ grantFor: async () => openGrant }, hub),
       clientCount: () => 0,
-      documentTasks: {
-        stored: inTurns(documents),
-        sent: inTurns(texts, () => {
-          textCount += 1
-          onText()
-        }),
-      },
+      documentThreads: () => threads as never,
       limit: (perSecond, sentence) => limitOf(perSecond, sentence, now),
       limits: { ...defaultEngine.limits, maxMessageBytes: 1e6 },
       mustBeCurrent() {

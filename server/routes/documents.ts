@@ -5,24 +5,23 @@ import type { ParameterizedContext } from 'koa'
 import { z } from 'zod'
 import type { Directory } from '../document/directory.ts'
 import { findDocument } from '../document/document-reader.ts'
-import { ownerOf } from '../document/document-record.ts'
-import { type Documents, TooCostly } from '../document/document-worker.ts'
+import type { PageTasks } from '../document/document-tasks.ts'
 import { writeDocument } from '../document/document-writes.ts'
 import { kindOfFile } from '../document/file-kind.ts'
 import { escapeHtml } from '../document/html.ts'
-import type { Caller, Crosswind, ReadableLog } from '../index.ts'
+import { type Caller, type Crosswind, type Documents, type ReadableLog, TooCostly } from '../index.ts'
 import { type DocumentList, documentsPath, type TextType, textTypes } from '../page/document-api.ts'
 import type { PageSettings } from '../page/page-messages.ts'
 import { admitChannel } from '../page-channels.ts'
 import { type Access, invitationPath, type Permission } from '../security/access.ts'
-import type { Draft, Kind } from '../wire/messages.ts'
+import { type Draft, fingerprintIn, type Kind } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 import { credentialsIn } from './session.ts'
 
 interface DocumentParts {
   readonly crosswind: Pick<
     Crosswind,
-    'caller' | 'clientCount' | 'documentTasks' | 'limit' | 'limits' | 'mustBeCurrent' | 'readHistory'
+    'caller' | 'clientCount' | 'documentThreads' | 'limit' | 'limits' | 'mustBeCurrent' | 'readHistory'
   >
   /** Those in use. */
   readonly log: () => Pick<ReadableLog, 'snapshot' | 'find'>
@@ -129,7 +128,7 @@ export function mountDocuments(router: Router, parts: DocumentParts): void {
 function mountList(router: Router, { crosswind, directory }: DocumentParts): void {
   router.get(listPath, async (ctx) => {
     const caller = await crosswind.caller(ctx.req)
-    const { stored } = crosswind.documentTasks
+    const { stored } = crosswind.documentThreads()
     const readable = [...(await directory().entries())]
       .filter(([channel]) => caller.mayRead(channel))
       .sort(([, one], [, other]) => (other.at ?? Infinity) - (one.at ?? Infinity))
@@ -164,7 +163,7 @@ function mountExports(router: Router, { crosswind, log, directory }: DocumentPar
       ctx.set({ ...exportHeaders, 'Content-Disposition': attachment(`${title}.${extension}`) })
       ctx.type = `${type}; charset=utf-8`
       const { messages } = await findDocument(log(), channel)
-      const own = crosswind.documentTasks.stored.for(caller.connection)
+      const own = crosswind.documentThreads<PageTasks>().stored.for(caller.connection)
       ctx.body = wrap(title, await own.read(channel, 'textOf', type, messages))
     })
 }
@@ -189,7 +188,7 @@ function mountTexts(router: Router, { crosswind, log, settings }: DocumentParts)
     ctx.set({ ...exportHeaders, ETag: tag })
     ctx.vary('Accept')
     ctx.type = `${type}; charset=utf-8`
-    const own = crosswind.documentTasks.stored.for(caller.connection)
+    const own = crosswind.documentThreads<PageTasks>().stored.for(caller.connection)
     ctx.body = await own.read(channel, 'textOf', type, messages)
   })
 
@@ -208,8 +207,8 @@ function mountTexts(router: Router, { crosswind, log, settings }: DocumentParts)
       const type = typeSent(ctx.get('Content-Type'))
       limitTexts(caller)
       const text = textIn(await caller.readBody(), type)
-      const client = [caller.connection, ownerOf(draft.from)]
-      const { stored, sent } = crosswind.documentTasks
+      const client = [caller.connection, fingerprintIn(draft.from) ?? draft.from]
+      const { stored, sent } = crosswind.documentThreads<PageTasks>()
       const lines = await linesSent(sent.for(...client), type, text, draft.id)
       const ifMatch = ctx.get('If-Match') || null
       const writing = { draft, way, lines, isPlain: type === 'text/plain', ifMatch }
@@ -240,10 +239,13 @@ function draftFor(caller: Caller, ctx: ParameterizedContext, kind: Kind, body: o
 const queryOf = ({ querystring }: Pick<ParameterizedContext, 'querystring'>) =>
   new URLSearchParams(querystring)
 
+/** Characters that may take as much time as a document; fewer take it in proportion. */
+const longText = 1_000_000
+
 /** Rejects with a `Refusal` (422 `too-costly`). */
-async function linesSent(texts: Documents, type: TextType, text: string, id: string) {
+async function linesSent(texts: Documents<PageTasks>, type: TextType, text: string, id: string) {
   try {
-    return await texts.run('linesFrom', type, text)
+    return await texts.within(text.length / longText).run('linesFrom', type, text)
   } catch (error) {
     if (!(error instanceof TooCostly)) throw error
     const sentence = `Reading the text ${error.message}: send it in parts, the later ones by POST, or as text/plain.`

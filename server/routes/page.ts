@@ -17,7 +17,7 @@ const placeholder = /(<script type="application\/json" id="settings">)null(<\/sc
 const preload = /<link rel="(?:module)?preload"[^>]* data-views="([^"]*)">\s*/g
 
 interface PageParts {
-  readonly crosswind: Pick<Crosswind, 'caller' | 'answer' | 'mustBeCurrent' | 'documentTasks'>
+  readonly crosswind: Pick<Crosswind, 'caller' | 'answer' | 'mustBeCurrent' | 'documentThreads'>
   /** The one in use. */
   readonly log: () => Pick<ReadableLog, 'snapshot'>
   /** Of the page. */
@@ -65,7 +65,7 @@ export function mountPage(router: Router, { crosswind, log, ports, settings, fil
     const caller = await crosswind.caller(ctx.req)
     caller.mustRead(channel)
     // A browser would take even longer.
-    if (!queryOf(ctx).has('open')) crosswind.documentTasks.stored.mustBeReadable(channel)
+    if (!queryOf(ctx).has('open')) crosswind.documentThreads().stored.mustBeReadable(channel)
     caller.mustPace('Pages were requested faster than the server creates them')
     const [start, { html, sources }] = await Promise.all([startFor(channel, caller), files.page()])
     const characters = start.messages.reduce((sum, { body }) => sum + estimateLength(body), html.length)
