@@ -27,12 +27,12 @@ export interface GateRules {
   readonly schema: Schema
   /** Whether a Yjs client of the channel belongs to whoever wrote under it first. Default: always. */
   readonly hasOwners?: ((channel: string) => boolean) | undefined
-  readonly documents: Documents
+  readonly documents: Documents<UpdateTasks>
   /**
    * Reads updates that may cost too much, in a thread of their own so that they do not delay
    * documents.
    */
-  readonly trials: Pick<Documents, 'for'>
+  readonly trials: Pick<Documents<UpdateTasks>, 'for'>
   /** Limit of one folded document; beyond it only deletions are admitted. */
   readonly documentBytes: number
   /**

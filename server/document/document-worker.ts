@@ -85,7 +85,7 @@ const idleMs = 5000
 const lookMs = 50
 
 /** A thread that performs tasks; `Own` are those of its module. */
-export interface Documents<Own extends Tasks = UpdateTasks> {
+export interface Documents<Own extends Tasks> {
   /**
    * Runs tasks one after the other. Rejects with `TooCostly`, with a `Refusal` (429 `too-fast`)
    * when too many are queued, or with the task's own error.

@@ -11,7 +11,7 @@ import { createDocument } from './rich-text.ts'
 import { readUpdate, type Schema } from './update-reader.ts'
 
 const bytesOf = (update: string) => Buffer.from(update, 'base64')
-export const encoded = (update: Uint8Array) => Buffer.from(update).toString('base64')
+const encoded = (update: Uint8Array) => Buffer.from(update).toString('base64')
 
 /** For documents of this schema. */
 export const updateTasks = (schema: Schema) => ({

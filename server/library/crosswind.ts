@@ -6,7 +6,7 @@ import type { Doc } from 'yjs'
 import { processTimers } from '../../scripts/process.ts'
 import { refuseOthers } from '../../scripts/suggestion.ts'
 import type { Documents } from '../document/document-worker.ts'
-import type { Tasks, UpdateTasks } from '../document/update-tasks.ts'
+import type { Tasks } from '../document/update-tasks.ts'
 import type { Engine } from '../engine.ts'
 import { type AnyServer, handlersBelow, handlersBeside } from '../http/attach.ts'
 import type { Ports } from '../http/listeners.ts'
@@ -468,7 +468,7 @@ export class Crosswind {
    * The threads that read documents and what is sent of them, beside the event loop. `Own` are the tasks of
    * the module `documents.tasks`.
    */
-  readonly documentThreads = <Own extends Tasks = UpdateTasks>(): DocumentThreads<Own> => {
+  readonly documentThreads = <Own extends Tasks = Tasks>(): DocumentThreads<Own> => {
     const { documents } = this.#engine.current
     if (!documents) throw new Error('documentThreads: no channel is a document.')
     const { documents: stored, sent } = documents as unknown as Readonly<

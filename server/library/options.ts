@@ -44,7 +44,7 @@ export type Storage =
 /** What documents may contain, and what is done with them beside the event loop. */
 export interface DocumentOptions {
   readonly schema?: Schema
-  /** A module that calls `answerOrders` with `updateTasks(schema)` and tasks of the application's own. */
+  /** A module that calls `performTasks` with the same schema and tasks of the application's own. */
   readonly tasks?: URL
 }
 

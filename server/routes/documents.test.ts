@@ -12,11 +12,10 @@ import { openPort } from '../../scripts/open-port.ts'
 import { processTimers } from '../../scripts/process.ts'
 import { defaultEngine } from '../config/engine-settings.ts'
 import { Directory } from '../document/directory.ts'
-import type { PageTasks } from '../document/document-tasks.ts'
 import { type Documents, DocumentWorker } from '../document/document-worker.ts'
 import { Ledger } from '../document/ledger.ts'
 import { pageSchema, pageTasks } from '../document/page-schema.ts'
-import { behind, integrationBomb } from '../document/testing.ts'
+import { type AllTasks, behind, integrationBomb } from '../document/testing.ts'
 import { wrongFiles } from '../document/wrong-files-testing.ts'
 import { answerErrors } from '../http/refusals.ts'
 import { limitOf } from '../library/caller.ts'
@@ -40,7 +39,7 @@ async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) 
   const { now } = processTimers
   const onFailure = (error: unknown) => assert.fail(String(error))
   const openWorker = () =>
-    new DocumentWorker<PageTasks>({
+    new DocumentWorker<AllTasks>({
       tasks: pageTasks,
       limits: { documentSeconds, documentMegabytes: 256 },
       timers: processTimers,
@@ -52,9 +51,9 @@ async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) 
   /** Whose turn each task took. */
   const clients: (readonly unknown[])[] = []
   const inTurns = (
-    worker: Documents<PageTasks>,
+    worker: Documents<AllTasks>,
     onTask: () => void = nothingPlanned,
-  ): Documents<PageTasks> => ({
+  ): Documents<AllTasks> => ({
     ...worker.for('test'),
     for(...client) {
       clients.push(client)
