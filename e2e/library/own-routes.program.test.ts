@@ -47,7 +47,7 @@ async function serve(
     const { status, text } = await ask(...given)
     return status < 400 ? status : `${status} ${JSON.parse(text).code}`
   }
-  return { crosswind, ask, codeOf, ports }
+  return { crosswind, ask, codeOf, ports, http }
 }
 
 const post = (path: string, body: string, type = 'application/json'): HttpRequest => ({
@@ -76,7 +76,7 @@ test('below its path an application answers what is none of Crosswind’s endpoi
 })
 
 test('with another path, the addresses of the endpoints below /api are the application’s', async (t) => {
-  const { ask } = await serve(
+  const { ask, ports } = await serve(
     t,
     (router) => {
       router.get('/api/clock', (ctx) => {
@@ -87,6 +87,12 @@ test('with another path, the addresses of the endpoints below /api are the appli
   )
   assert.equal((await ask('ada', { path: '/api/clock' })).text, 'noon')
   assert.match((await ask('ada', { path: '/realtime/clock' })).text, /^\{"at":\d/)
+  const http = connectHttp('1.1', `https://localhost:${ports['1.1']}`, null)
+  t.after(() => http.close())
+  const socketError = (path: string) =>
+    new Promise((resolve) => http.openSocket(path).on('error', (error) => resolve(error.message)))
+  assert.match(String(await socketError('/api/socket')), /404/)
+  assert.match(String(await socketError('/elsewhere')), /404/)
 })
 
 test('a route knows who calls and what they may do; nobody else gets to it, unless it is open', async (t) => {
@@ -119,6 +125,7 @@ test('a route knows who calls and what they may do; nobody else gets to it, unle
   assert.equal(await codeOf('ada', { path: '/rooms/other' }), '403 not-invited-there')
   const foreign = { path: '/rooms/room.1', headers: { origin: 'https://elsewhere.example' } }
   assert.equal(await codeOf('ada', foreign), '403 foreign-origin')
+  assert.equal(await codeOf(null, { ...foreign, path: '/about' }), '403 foreign-origin')
   assert.equal(await codeOf('ada', { path: '/fails' }), '500 internal')
 })
 
@@ -145,8 +152,13 @@ test('without a framework, a request’s caller is known, and a refusal is its a
   t.after(() => http.close())
   const { body } = await http.ask({ path: '/', headers: { authorization: 'Bearer ada' } })
   assert.equal(await textOf(body), 'ada')
-  const refused = await http.ask({ path: '/' })
-  assert.deepEqual([refused.status, JSON.parse(await textOf(refused.body)).code], [401, 'no-session'])
+  for (const [headers, ...expected] of [
+    [{}, 401, 'no-session'],
+    [{ authorization: 'Bearer ada', origin: 'https://elsewhere.example' }, 403, 'foreign-origin'],
+  ] as const) {
+    const refused = await http.ask({ path: '/', headers })
+    assert.deepEqual([refused.status, JSON.parse(await textOf(refused.body)).code], expected)
+  }
 })
 
 test('a body is read within limits', async (t) => {
@@ -279,7 +291,7 @@ test('it publishes under names that clients may not use', async (t) => {
 
 test('what a client shows of itself has the shape that the channel’s type declares', async (t) => {
   const state = (given: unknown) => (typeof given === 'string' ? null : { path: '', must: 'a text' })
-  const { codeOf } = await serve(t, () => undefined, {
+  const { crosswind, codeOf, http } = await serve(t, () => undefined, {
     channels: { 'doc.*': { name: 'page', kinds: {}, yjs: {}, state }, '*': { kind: 'json' } },
   })
   const key = newKey()
@@ -289,14 +301,38 @@ test('what a client shows of itself has the shape that the channel’s type decl
   assert.equal(await show('doc.1', 'here'), 204)
   assert.equal(await show('doc.1', 5), '400 bad-shape')
   assert.equal(await show('room.1', 5), 204)
+  // Without a channel it is the first that the window reads.
+  const channels = new URLSearchParams({ ...Object.fromEntries(query), channels: 'doc.1' })
+  const stream = await http.ask({ path: `/api/stream?${channels}`, headers: { authorization: 'Bearer ada' } })
+  await new Promise<void>((resolve) =>
+    stream.body.on('data', (part) => String(part).includes('"windows":1') && resolve()),
+  )
+  assert.deepEqual(
+    crosswind.clients().map(({ id, mode, channels: read }) => [id, mode, read]),
+    [[nameOf(key, 'w'), 'sse/2', ['doc.1']]],
+  )
+  assert.deepEqual([crosswind.clientCount(), crosswind.clientCount('doc.1')], [1, 1])
+  const showHere = (given: unknown) =>
+    codeOf('ada', post(`/api/awareness?${query}`, JSON.stringify({ state: given })))
+  assert.equal(await showHere('here'), 204)
+  assert.equal(await showHere(5), '400 bad-shape')
 })
 
-test('it knows its clients, its limits and its load', async (t) => {
-  const { crosswind } = await serve(t, () => undefined, { limits: { maxMessageBytes: 5000 } })
+test('a client can be answered with a document’s history', async (t) => {
+  const { crosswind, codeOf } = await serve(t, () => undefined, { channels: { 'doc.*': { kind: 'yjs' } } })
+  const body = { update: 'AAA=' }
+  const draft = { id: 'ann-1', from: 'ann', channel: 'doc.1', at: 1, kind: 'update', body }
+  assert.equal(await codeOf('ada', post('/api/messages', JSON.stringify(draft))), 200)
+  const portion = await crosswind.readHistory('doc.1')
   assert.deepEqual(
-    [crosswind.clients(), crosswind.clientCount(), crosswind.clientCount('room.1')],
-    [[], 0, 0],
+    [portion?.base, portion?.updates.map(({ from, update }) => [from, update]), portion?.next],
+    [null, [['ann', 'AAA=']], null],
   )
+  assert.equal(await crosswind.readHistory('doc.1', { after: 'other:1' }), null)
+})
+
+test('it knows its limits and its load', async (t) => {
+  const { crosswind } = await serve(t, () => undefined, { limits: { maxMessageBytes: 5000 } })
   assert.equal(crosswind.limits.maxMessageBytes, 5000)
   assert.deepEqual(
     crosswind.monitor().processes.map(({ name }) => name),
