@@ -69,7 +69,7 @@ export function createApp(parts: AppParts) {
   app.use(answerErrors)
   app.use(securityHeaders)
   app.use(crossOrigin(origins))
-  app.use(requireSession(access, () => false))
+  app.use(requireSession(access))
   app.use(chargeAnswers(budget))
   app.use(router.routes())
   app.use(router.allowedMethods())

@@ -32,7 +32,7 @@ export type {
 export type { Check, Misfit } from './channels/shapes.ts'
 export { type Documents, TooCostly } from './document/document-worker.ts'
 export { serverOptions } from './http/server-options.ts'
-export type { Caller, Limit } from './library/caller.ts'
+export type { Caller, Limiter } from './library/caller.ts'
 export type { ChannelRule, JsonRule, YjsRule } from './library/channels.ts'
 export type {
   ChannelInfo,

@@ -69,7 +69,7 @@ export class Output {
   #json: pino.Logger | null = null
   /** The process's, as in the metrics. */
   #name = 'server'
-  /** A page's server asks for it before its library does. */
+  /** The sections that were asked for last. */
   #traced = ''
   readonly #repeats = new Map<string, number>()
   // From 0, so that the first one is an increase for Prometheus.

@@ -61,7 +61,7 @@ const timers = processTimers
  * unavailable or the web app is not built.
  */
 export async function startServer(parts: ServerParts): Promise<Server> {
-  const { config, tls, root, webFolder, frontPort = null } = parts
+  const { config, tls, root, webFolder, frontPort = null, signal } = parts
   const ports: Ports = { '2': config.port, '1.1': config.http1Port }
   if (frontPort !== null) ports['3'] = frontPort
   const key = await loadKey(config, root)
@@ -100,13 +100,12 @@ export async function startServer(parts: ServerParts): Promise<Server> {
     allowedHosts: config.allowedHosts,
     allowedPorts: frontPort === null ? [] : [frontPort],
     roomMaking: 'delete one, which makes room a day later',
-    ...(parts.signal && { signal: parts.signal }),
+    signal,
   })
   const page = createPage({ crosswind, config, root, files, access, ports })
   const { host, port, http1Port } = config
-  const { cert, key: certKey } = tls
-  const place = { host, port, http1Port, cert, key: certKey }
-  Object.assign(ports, await crosswind.listen(place, page.callback() as never))
+  const place = { host, port, http1Port, cert: tls.cert, key: tls.key }
+  Object.assign(ports, await crosswind.listen(place, page.callback()))
   return { ports, lost: crosswind.lost, close: () => crosswind.close() }
 }
 

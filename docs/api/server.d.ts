@@ -90,7 +90,7 @@ declare class Crosswind {
   }) => void;
   readonly answer: (ctx: Answering, characters: number, parts: () => Iterable<string | Buffer>) => void;
   readonly refuse: (request: AnyRequest, response: ServerResponse | Http2ServerResponse, error: unknown) => void;
-  readonly limit: (perSecond: number, sentence: string) => Limit;
+  readonly rateLimit: (perSecond: number, sentence: string) => Limiter;
   readonly metrics: () => Promise<string>;
   readonly publish: (channel: string, data: unknown, { id, user, kind, from, at }?: Publishing) => Promise<Stored>;
   readonly read: (channel: string, { after }?: {
@@ -291,7 +291,7 @@ declare namespace documents_d_exports {
   export { BadUpdate, Schema, Tasks, anySchema, contentNumbers, performTasks, shorten };
 }
 declare namespace index_d_exports {
-  export { Authorize, Bodies, Caller, ChannelInfo, ChannelRule, ChannelType, Check, ClientInfo, Content, Crosswind, CrosswindOptions, DocumentOptions, DocumentUpdate, Documents, Draft, Expiry, Fold, Gate, JsonRule, Keep, Kind, KindRules, Limit, Listening, Message, Misfit, Permit, Prepare, ReadableLog, Received, Refusal, Revoked, StandardSchema, Storage, Store, Stored, TooCostly, UpdateBody, YjsRule, bearerIn, createCrosswind, jsonPieces, serverOptions };
+  export { Authorize, Bodies, Caller, ChannelInfo, ChannelRule, ChannelType, Check, ClientInfo, Content, Crosswind, CrosswindOptions, DocumentOptions, DocumentUpdate, Documents, Draft, Expiry, Fold, Gate, JsonRule, Keep, Kind, KindRules, Limiter, Listening, Message, Misfit, Permit, Prepare, ReadableLog, Received, Refusal, Revoked, StandardSchema, Storage, Store, Stored, TooCostly, UpdateBody, YjsRule, bearerIn, createCrosswind, jsonPieces, serverOptions };
 }
 export { index_d_exports as ".", documents_d_exports as "./documents" };
 import * as Y from "yjs";
@@ -373,7 +373,7 @@ interface CrosswindOptions {
   readonly holdMs?: number;
   readonly drainMs?: number;
   readonly roomMaking?: string;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   readonly onFailure?: (error: unknown) => void;
 }
 interface Cursor {
@@ -643,7 +643,7 @@ type HttpVersion = (typeof httpVersions)[number];
 type Identified = Pick<Draft, 'channel' | 'id' | 'from'>;
 type Immutable<Value> = Value extends readonly (infer Item)[] ? readonly Immutable<Item>[] : Value extends object ? { readonly [Key in keyof Value]: Immutable<Value[Key]>; } : Value;
 type Kind = keyof Bodies;
-type Limit = (caller: Pick<Caller, 'connection'>) => void;
+type Limiter = (caller: Pick<Caller, 'connection'>) => void;
 type OnMessage = (message: Message, cursor: string, text?: string) => void;
 type Place = (typeof places)[number];
 type Ports = ByHttp<number>;

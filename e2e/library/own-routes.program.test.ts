@@ -222,8 +222,8 @@ test('a route publishes for its caller: its name, its id, its user, its rights a
 
 test('a limit counts each connection, and large answers are paced', async (t) => {
   const clock = stopClock(t)
-  const { ask, codeOf } = await serve(t, (router, { caller, limit, answer }) => {
-    const limitLists = limit(2, 'Lists are limited to two a second')
+  const { ask, codeOf } = await serve(t, (router, { caller, rateLimit, answer }) => {
+    const limitLists = rateLimit(2, 'Lists are limited to two a second')
     router.get('/list', async (ctx) => {
       limitLists(await caller(ctx.req))
       ctx.body = 'a list'

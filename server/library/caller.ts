@@ -133,10 +133,10 @@ export class Caller {
 }
 
 /** Throws a `Refusal` (429 `too-fast`) beyond its rate. */
-export type Limit = (caller: Pick<Caller, 'connection'>) => void
+export type Limiter = (caller: Pick<Caller, 'connection'>) => void
 
-/** `sentence` says what is limited to what, without a full stop. */
-export function limitOf(perSecond: number, sentence: string, now: Clock): Limit {
+/** `sentence` says what is limited to what, without its full stop. */
+export function rateLimit(perSecond: number, sentence: string, now: Clock): Limiter {
   const rate = new RateLimit(perSecond, now)
   return ({ connection }) => {
     const waitMs = Math.ceil(rate.take(connection))

@@ -38,7 +38,7 @@ import {
 import type { MonitorReply } from '../wire/monitor.ts'
 import { Refusal } from '../wire/refusal.ts'
 import { upsert } from '../wire/upsert.ts'
-import { Caller, type Limit, limitOf } from './caller.ts'
+import { Caller, type Limiter, rateLimit } from './caller.ts'
 import { numberIn, pageBefore, pagesAfter } from './channel-pages.ts'
 import type { Channels } from './channels.ts'
 import { readHistory } from './document-history.ts'
@@ -318,9 +318,12 @@ export class Crosswind {
   readonly refuse = (request: AnyRequest, response: ServerResponse | Http2ServerResponse, error: unknown) =>
     refuse(request, response, error, this.#engine.origins)
 
-  /** A limit for requests of the application's own, for each connection: `limit(caller)` throws beyond it. */
-  readonly limit = (perSecond: number, sentence: string): Limit =>
-    limitOf(perSecond, sentence, processTimers.now)
+  /**
+   * Limits requests of the application's own: returns a function that takes a caller, and throws a
+   * `Refusal` (429 `too-fast`) with this sentence beyond the rate. Each connection is counted by itself.
+   */
+  readonly rateLimit = (perSecond: number, sentence: string): Limiter =>
+    rateLimit(perSecond, sentence, processTimers.now)
 
   /**
    * Figures of this server, of all its workers, in Prometheus' text format; docs/operating.md explains

@@ -96,7 +96,7 @@ export interface CrosswindOptions {
   /** How a client makes room for a channel beyond `limits.maxChannels`: a clause of its refusal. */
   readonly roomMaking?: string
   /** Ends a start that waits for its broker: `createCrosswind` then rejects. */
-  readonly signal?: AbortSignal
+  readonly signal?: AbortSignal | undefined
   /** Receives errors of the log and of streams, of `validate` and `authorize`, and answers of theirs that cannot be used. */
   readonly onFailure?: (error: unknown) => void
 }

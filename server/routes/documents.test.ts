@@ -18,7 +18,7 @@ import { pageSchema, pageTasks } from '../document/page-schema.ts'
 import { type AllTasks, behind, integrationBomb } from '../document/testing.ts'
 import { wrongFiles } from '../document/wrong-files-testing.ts'
 import { answerErrors } from '../http/refusals.ts'
-import { limitOf } from '../library/caller.ts'
+import { rateLimit } from '../library/caller.ts'
 import { readHistory } from '../library/document-history.ts'
 import { foldAt } from '../log/folding.ts'
 import { ampleLimits, countTo } from '../log/log-testing.ts'
@@ -108,7 +108,7 @@ async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) 
       ...callersOf({ grantFor: async () => openGrant }, hub),
       clientCount: () => 0,
       documentThreads: () => threads as never,
-      limit: (perSecond, sentence) => limitOf(perSecond, sentence, now),
+      rateLimit: (perSecond, sentence) => rateLimit(perSecond, sentence, now),
       limits: { ...defaultEngine.limits, maxMessageBytes: 1e6 },
       mustBeCurrent() {
         if (isStale) throw new Refusal('draining', 'This server is cut off from its log.')

@@ -21,7 +21,7 @@ import { credentialsIn } from './session.ts'
 interface DocumentParts {
   readonly crosswind: Pick<
     Crosswind,
-    'caller' | 'clientCount' | 'documentThreads' | 'limit' | 'limits' | 'mustBeCurrent' | 'readHistory'
+    'caller' | 'clientCount' | 'documentThreads' | 'rateLimit' | 'limits' | 'mustBeCurrent' | 'readHistory'
   >
   /** Those in use. */
   readonly log: () => Pick<ReadableLog, 'snapshot' | 'find'>
@@ -152,7 +152,7 @@ function mountList(router: Router, { crosswind, directory }: DocumentParts): voi
 
 function mountExports(router: Router, { crosswind, log, directory }: DocumentParts): void {
   // Reading a long document costs the server up to a second.
-  const limitExports = crosswind.limit(2, 'Exports are limited to two a second')
+  const limitExports = crosswind.rateLimit(2, 'Exports are limited to two a second')
   for (const [extension, { type, wrap }] of Object.entries(exports))
     router.get(`${documentsPath}:channel/export.${extension}`, async (ctx) => {
       const channel = admitChannel(ctx.params.channel ?? '')
@@ -171,7 +171,7 @@ function mountExports(router: Router, { crosswind, log, directory }: DocumentPar
 /** Reads, replaces, extends and deletes a document's text. */
 function mountTexts(router: Router, { crosswind, log, settings }: DocumentParts): void {
   const { editor } = settings()
-  const limitTexts = crosswind.limit(10, 'Reading or writing is limited to ten texts a second')
+  const limitTexts = crosswind.rateLimit(10, 'Reading or writing is limited to ten texts a second')
 
   router.get(textPath, async (ctx) => {
     const channel = admitChannel(ctx.params.channel ?? '')
@@ -254,7 +254,7 @@ async function linesSent(texts: Documents<PageTasks>, type: TextType, text: stri
 }
 
 function mountHistory(router: Router, { crosswind }: DocumentParts): void {
-  const limitPortions = crosswind.limit(10, 'The history is limited to ten portions a second')
+  const limitPortions = crosswind.rateLimit(10, 'The history is limited to ten portions a second')
   router.get(historyPath, async (ctx) => {
     const channel = admitChannel(queryOf(ctx).get('channel') ?? '')
     const caller = await crosswind.caller(ctx.req)
@@ -271,7 +271,7 @@ function mountHistory(router: Router, { crosswind }: DocumentParts): void {
 }
 
 function mountInvitations(router: Router, { access, crosswind }: DocumentParts): void {
-  const limitInvitations = crosswind.limit(1, 'Invitations are limited to one a second')
+  const limitInvitations = crosswind.rateLimit(1, 'Invitations are limited to one a second')
   router.post('/api/invitations', async (ctx) => {
     const caller = await crosswind.caller(ctx.req)
     const asked = await caller.readJson({ what: 'Invitations', maxBytes: maxInvitationBytes })

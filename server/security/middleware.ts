@@ -153,15 +153,15 @@ export function crossOrigin(rules: OriginRules): Middleware {
   }
 }
 
-/** Throws a `Refusal` (401) without a session, unless the path needs none. */
-export function requireSession(access: Gate, isOpenPath: (path: string) => boolean): Middleware {
+/** Throws a `Refusal` (401) without a session. */
+export function requireSession(access: Gate): Middleware {
   return async (ctx, next) => {
-    if (needsSession(ctx.path, isOpenPath)) ctx.state.grant = await access.grantFor(ctx.req)
+    ctx.state.grant = await access.grantFor(ctx.req)
     return next()
   }
 }
 
-/** Also a path that only looks open: files are looked up by the decoded one. */
+/** Whether a path is not open. One that only looks open is not: files are looked up by the decoded one. */
 export const needsSession = (path: string, isOpenPath: (path: string) => boolean): boolean =>
   !isOpenPath(path) || !isOpenPath(servedPath(path))
 
@@ -174,7 +174,7 @@ function servedPath(path: string): string {
   }
 }
 
-/** Throws on paths that need no session. */
+/** Throws where `requireSession` is not before it. */
 export function grantOf({ path, state }: Pick<ParameterizedContext, 'path' | 'state'>): Grant {
   const grant: Grant | undefined = state.grant
   if (grant === undefined) throw new Error(`No grant on ${path}: requireSession does not cover this path`)
