@@ -89,6 +89,14 @@ test('with another path, the addresses of the endpoints below /api are the appli
   assert.match((await ask('ada', { path: '/realtime/clock' })).text, /^\{"at":\d/)
   const http = connectHttp('1.1', `https://localhost:${ports['1.1']}`, null)
   t.after(() => http.close())
+  const headers = { authorization: 'Bearer ada' }
+  for (const [path, expected] of [
+    ['/realtime/clock', /^\{"at":\d/],
+    ['/api/clock', /^noon$/],
+  ] as const) {
+    const { body } = await http.ask({ path: `https://localhost:${ports['1.1']}${path}`, headers })
+    assert.match(await textOf(body), expected)
+  }
   const socketError = (path: string) =>
     new Promise((resolve) => http.openSocket(path).on('error', (error) => resolve(error.message)))
   assert.match(String(await socketError('/api/socket')), /404/)

@@ -25,11 +25,15 @@ const ownPath = '/api/'
 function takesOver(request: AnyRequest & { originalUrl?: string }, path: string): boolean {
   // Frameworks keep the address there when they change `url`, and read it for their logs.
   const { url = '', originalUrl = url } = request
-  if (!originalUrl.startsWith(`${path}/`)) return false
+  const asked = originalUrl.startsWith('/') ? originalUrl : withoutOrigin(originalUrl)
+  if (!asked.startsWith(`${path}/`)) return false
   request.originalUrl = originalUrl
-  request.url = ownPath + originalUrl.slice(path.length + 1)
+  request.url = ownPath + asked.slice(path.length + 1)
   return true
 }
+
+/** Clients may send the whole address (RFC 9112, 3.2.2). */
+const withoutOrigin = (url: string) => url.replace(/^https?:\/\/[^/]*/i, '')
 
 /** Listeners that the application adds later also receive what is below the path. */
 export function attach(
