@@ -6,7 +6,7 @@ import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import type { Duplex } from 'node:stream'
 import { limitUpgrades } from '../node-internals.ts'
 import type { AnyRequest } from '../transports/bodies.ts'
-import type { Answer, RequestHandler } from './requests.ts'
+import type { Answer, Beside, RequestHandler } from './requests.ts'
 import type { ConnectHandler, UpgradeHandler } from './websockets.ts'
 
 /** Node's servers: `http`, `https` and `http2`, secure or not. */
@@ -56,13 +56,11 @@ export function attach(
 export function handlersBeside(path: string, handlers: ServerHandlers, answer?: Answer): ServerHandlers {
   /** Other paths must not lead to the transports' own. */
   const leads = (request: AnyRequest) => takesOver(request, path) || !request.url?.startsWith(ownPath)
+  const elsewhere: Beside = { answer: answer ?? answerNotFound, isBelow: false }
+  const below: Beside | undefined = answer && { answer: asAsked(answer), isBelow: true }
   return {
-    handleRequest(request, response) {
-      if (!takesOver(request, path))
-        handlers.handleRequest(request, response, { answer: answer ?? answerNotFound, isBelow: false })
-      else if (answer) handlers.handleRequest(request, response, { answer: asAsked(answer), isBelow: true })
-      else handlers.handleRequest(request, response)
-    },
+    handleRequest: (request, response) =>
+      handlers.handleRequest(request, response, takesOver(request, path) ? below : elsewhere),
     handleUpgrade(request, socket, head) {
       if (leads(request)) handlers.handleUpgrade(request, socket, head)
       else refuseUpgrade(request, socket)
