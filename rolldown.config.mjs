@@ -81,6 +81,7 @@ export default [
     ...common,
     input: {
       index: 'server/index.ts',
+      documents: 'server/documents.ts',
       'yjs-tasks': 'server/document/yjs-tasks.ts',
       'log-copy-task': 'server/library/log-copy-task.ts',
     },

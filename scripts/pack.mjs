@@ -21,7 +21,7 @@ export async function pack(folder = join(root, 'dist')) {
       await runTool(tool('tsc'), ['-p', name], { sentence })
       nameBuiltFiles(join(root, name, 'dist/types'))
     }
-    await joinTypes(join(root, 'server/dist/types'), 'server/index.d.ts')
+    await joinTypes(join(root, 'server/dist/types'), ['server/index.d.ts', 'server/documents.d.ts'])
   })
   mkdirSync(folder, { recursive: true })
   for (const [name, source] of Object.entries(packages))
@@ -33,15 +33,17 @@ export async function pack(folder = join(root, 'dist')) {
   return folder
 }
 
-/** Leaves one file, which needs the types of another package, such as Koa's, only if it names them. */
-async function joinTypes(folder, file) {
+/** Leaves one file for each door: what it does not name needs no types of other packages, such as Koa's. */
+async function joinTypes(folder, doors) {
   // Node runs this script before the packages are installed.
   const { joinedTypes } = await import('./declarations.mjs')
-  const joined = join(folder, file)
-  const text = await joinedTypes(joined)
+  const files = doors.map((door) => join(folder, door))
+  const texts = await Promise.all(files.map((file) => joinedTypes(file)))
   rmSync(folder, { recursive: true })
-  mkdirSync(dirname(joined), { recursive: true })
-  writeFileSync(joined, text)
+  for (const [place, file] of files.entries()) {
+    mkdirSync(dirname(file), { recursive: true })
+    writeFileSync(file, texts[place])
+  }
 }
 
 /** TypeScript keeps the names of the sources in declarations. */

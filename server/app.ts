@@ -1,9 +1,9 @@
-// The Koa application: middleware, every transport, and the routes of whoever uses them.
+// The Koa application: middleware, every transport, and the routes beside them.
 
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
 import Router from '@koa/router'
-import Koa, { type Middleware } from 'koa'
+import Koa from 'koa'
 import websockify from 'koa-websocket'
 import type { EngineSettings } from './config/engine-settings.ts'
 import { answerErrors, reportFailure } from './http/refusals.ts'
@@ -16,6 +16,7 @@ import {
   requireSession,
   securityHeaders,
 } from './security/middleware.ts'
+import { sessionPath } from './security/tickets.ts'
 import { chargeAnswers, ReadingRate } from './transports/answers.ts'
 import { type AnyRequest, Bodies, connectionOf } from './transports/bodies.ts'
 import { Budget, type BudgetLimits } from './transports/budget.ts'
@@ -29,7 +30,7 @@ import {
   type ServerTransport,
   type SocketHandler,
 } from './transports/transport.ts'
-import { type Answer, mountUplink } from './transports/uplink.ts'
+import { type Answer, isJson, mountUplink } from './transports/uplink.ts'
 import { websocket } from './transports/websocket.ts'
 import type { Stored } from './wire/messages.ts'
 
@@ -39,19 +40,15 @@ const transports: readonly ServerTransport[] = [sse, websocket, longPolling, pol
 interface AppParts extends Pick<Mounting, 'hub' | 'timers' | 'heartbeatMs' | 'holdMs' | 'admission'> {
   readonly limits: Mounting['limits'] & BudgetLimits & Pick<EngineSettings['limits'], 'messagesPerSecond'>
   readonly access: Gate
-  /** Whether a path needs no session. */
-  readonly isOpenPath: (path: string) => boolean
   readonly origins: OriginRules
-  /** The routes of whoever uses the transports. */
+  /** The routes beside the transports. */
   readonly mount: (mounting: Mounting) => void
-  /** Answers what no route does. */
-  readonly otherwise?: Middleware
 }
 
 export type App = ReturnType<typeof createApp>
 
 export function createApp(parts: AppParts) {
-  const { access, isOpenPath, origins, mount, otherwise } = parts
+  const { access, origins, mount } = parts
   const app = websockify(new Koa())
   const router = new Router()
   const socketHandlers = new Map<string, SocketHandler>()
@@ -72,11 +69,10 @@ export function createApp(parts: AppParts) {
   app.use(answerErrors)
   app.use(securityHeaders)
   app.use(crossOrigin(origins))
-  app.use(requireSession(access, isOpenPath))
+  app.use(requireSession(access))
   app.use(chargeAnswers(budget))
   app.use(router.routes())
   app.use(router.allowedMethods())
-  if (otherwise) app.use(otherwise)
   app.ws.use((ctx) => {
     const grant = grants.get(ctx.req)
     if (!grant) return ctx.websocket.terminate()
@@ -94,6 +90,8 @@ export function createApp(parts: AppParts) {
     koa: app,
     penalties,
     budget,
+    bodies,
+    readingRate,
     socketPaths: new Set(socketHandlers.keys()),
     /** Open WebSockets, over both HTTP versions. */
     webSockets: () => webSockets,
@@ -104,6 +102,15 @@ export function createApp(parts: AppParts) {
     async handleMessage(request: AnyRequest): Promise<Stored | readonly Answer[]> {
       mustBeAllowed(request, origins)
       return handleMessage(request, await access.grantFor(request))
+    },
+    /**
+     * Whether a route takes the request, whatever its method. Without JSON a POST to the session's path
+     * does not ask for a ticket, and may be the application's.
+     */
+    takes({ method = '', url = '', headers }: AnyRequest): boolean {
+      const [path = ''] = url.split('?', 1)
+      if (path === sessionPath) return method === 'POST' && isJson({ headers })
+      return router.match(path, method).path.length > 0
     },
     /** Rejects with a `Refusal` (401) without a session. */
     async authorizeSocket(request: IncomingMessage): Promise<void> {

@@ -9,7 +9,8 @@ import { type ListenerSettings, listen, type Ports } from './http/listeners.ts'
 import { fittingConnections, maxSockets } from './http/open-files.ts'
 import type { OpenedLog } from './log/log.ts'
 import { output } from './output.ts'
-import { endPart, type HostedLog, Serving, type ServingParts } from './serving.ts'
+import type { OriginRules } from './security/middleware.ts'
+import { type Begin, endPart, type HostedLog, Serving, type ServingParts } from './serving.ts'
 import { hostLog, joinLog } from './workers/shared-log.ts'
 import {
   type HostedSiblings,
@@ -25,7 +26,15 @@ import {
 } from './workers/workers.ts'
 
 /** What the engine itself tells a serving. */
-type OfEngine = 'connections' | 'countConnections' | 'onCutOff' | 'siblings' | 'leads' | 'joinLog' | 'hostLog'
+type OfEngine =
+  | 'connections'
+  | 'countConnections'
+  | 'onCutOff'
+  | 'siblings'
+  | 'leads'
+  | 'joinLog'
+  | 'hostLog'
+  | 'origins'
 
 export interface EngineParts extends Omit<ServingParts, OfEngine> {
   /** Processes that serve; several need one more, which has the log and forks them. */
@@ -34,6 +43,8 @@ export interface EngineParts extends Omit<ServingParts, OfEngine> {
   readonly drainMs: number
   /** Ends a start that waits for its broker: it then rejects. */
   readonly signal?: AbortSignal | undefined
+  /** Whose pages on the same hosts may use it, besides those on its own ports. */
+  readonly allowedPorts: readonly number[]
 }
 
 type Listening = Pick<ListenerSettings, 'host' | 'port' | 'http1Port' | 'cert' | 'key'>
@@ -85,6 +96,9 @@ export class Engine {
   /** Serves the log to a worker; null if workers have it from a broker, or there are none. */
   #attachWorker: ((link: Duplex) => void) | null = null
   #workers: Awaited<ReturnType<typeof startWorkers>> | null = null
+  /** Of this process; those asked for until they are open. */
+  #ports: readonly number[] = []
+  readonly #begins: Begin[] = []
   /** The newest attempt to open a log. */
   #opening: Promise<Serving> | null = null
   #serving: Serving | null = null
@@ -110,6 +124,11 @@ export class Engine {
     const maxConnections = fittingConnections(settings.limits.maxConnections, openFiles)
     const limits = { ...settings.limits, maxConnections }
     this.#parts = { ...parts, settings: { ...settings, limits } }
+    this.origins = {
+      ports: () => [...parts.allowedPorts, ...this.#ports],
+      allowedOrigins: settings.allowedOrigins,
+      allowedHosts: settings.allowedHosts,
+    }
     this.#role = roleAmong(parts.workers)
     this.#guests = new GuestConnections(
       { ...limits, heartbeatMs: settings.heartbeatMs, maxSockets: maxSockets(openFiles) },
@@ -138,6 +157,15 @@ export class Engine {
   /** Whether another process of the server has forked this one, and has the log. */
   get isWorker(): boolean {
     return this.#role.name === 'worker'
+  }
+
+  /** Which pages may use it, and by which names. */
+  readonly origins: OriginRules
+
+  /** Calls `begin` with the log in use, and with each that replaces it, before clients get at that. */
+  onLog(begin: Begin): void {
+    this.current.begin(begin)
+    this.#begins.push(begin)
   }
 
   /** Of the log in use. */
@@ -187,8 +215,11 @@ export class Engine {
       this.#own = connections
       return handlers
     }
+    this.#ports = [listening.port, listening.http1Port]
     this.#listeners = await listen(handlersFor, { ...limits, heartbeatMs, sharing, ...listening })
-    return this.#listeners.ports
+    const { ports } = this.#listeners
+    this.#ports = Object.values(ports)
+    return ports
   }
 
   /** The process that has the log opens no ports. */
@@ -264,6 +295,7 @@ export class Engine {
     this.#opening = Serving.open(
       {
         ...this.#parts,
+        origins: this.origins,
         connections: { of: (request) => (this.#own ?? this.#guests).of(request) },
         countConnections: () => this.#listeners?.connections() ?? {},
         onCutOff: () => this.#listeners?.shed(),
@@ -309,8 +341,10 @@ export class Engine {
         await this.current.close(this.#parts.drainMs / 2)
         await new Promise<void>((resolve) => processTimers.later(resolve, renewAfterMs))
         if (signal.aborted) return
-        this.#serving = await this.#open()
+        const serving = await this.#open()
+        this.#serving = serving
         if (signal.aborted) return
+        for (const begin of this.#begins) serving.begin(begin)
       }
     } catch (error) {
       if (signal.aborted) return

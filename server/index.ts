@@ -5,9 +5,16 @@ import { mkdirSync } from 'node:fs'
 import { processTimers } from '../scripts/process.ts'
 import { Engine } from './engine.ts'
 import { Channels } from './library/channels.ts'
-import { Crosswind, usualDrainMs } from './library/crosswind.ts'
-import { type CrosswindOptions, checkOptions, folderOf, settingsOf, workersOf } from './library/options.ts'
-import { mountRoutes } from './library/routes.ts'
+import { Crosswind } from './library/crosswind.ts'
+import {
+  type CrosswindOptions,
+  checkOptions,
+  folderOf,
+  longestHoldMs,
+  settingsOf,
+  usualDrainMs,
+  workersOf,
+} from './library/options.ts'
 import { type OutputCode, output } from './output.ts'
 import { secretOfServer } from './workers/workers.ts'
 
@@ -23,25 +30,28 @@ export type {
   Store,
 } from './channels/channel-type.ts'
 export type { Check, Misfit } from './channels/shapes.ts'
+export { type Documents, TooCostly } from './document/document-worker.ts'
 export { serverOptions } from './http/server-options.ts'
+export type { Caller, Limiter } from './library/caller.ts'
 export type { ChannelRule, JsonRule, YjsRule } from './library/channels.ts'
 export type {
   ChannelInfo,
+  ClientInfo,
   Crosswind,
   DocumentUpdate,
   Listening,
   Received,
   Stored,
 } from './library/crosswind.ts'
-export type { CrosswindOptions, Storage } from './library/options.ts'
+export type { CrosswindOptions, DocumentOptions, Storage } from './library/options.ts'
 export type { StandardSchema } from './library/standard-schema.ts'
+export type { ReadableLog } from './log/log.ts'
 export type { Authorize, Permit } from './security/permits.ts'
+export { bearerIn } from './security/tickets.ts'
+export { jsonPieces } from './transports/answers.ts'
 // A star: an application adds the kinds of its types to `Bodies` by declaration merging.
 export type * from './wire/bodies.ts'
 export { Refusal } from './wire/refusal.ts'
-
-/** Of a long poll: its client asks for less if it wants less. Many proxies cut an answer after 30 s. */
-const longestHoldMs = 25_000
 
 /**
  * Rejects with an `Error` that names the option that does not fit, the file that cannot be used, or
@@ -51,12 +61,14 @@ export async function createCrosswind(options: CrosswindOptions): Promise<Crossw
   checkOptions(options)
   output.trace(process.env.CROSSWIND_DEBUG)
   const { path, authorize, secret = secretOfServer() ?? randomBytes(32).toString('base64url') } = options
+  const { drainMs = usualDrainMs, holdMs = longestHoldMs, documents = {}, signal } = options
   const settings = settingsOf(options)
   const onFailure = createFailureHandler(options)
   const channels = new Channels({
     rules: options.channels,
     settings,
     timers: processTimers,
+    reserved: options.reservedNames,
     onFailure: (error) => onFailure('stream-failed', 'A schema or a type of the application failed', error),
   })
   const folder = folderOf(options)
@@ -71,31 +83,24 @@ export async function createCrosswind(options: CrosswindOptions): Promise<Crossw
       (() =>
         new yjs.DocumentThreads({
           limits: settings.limits,
+          schema: documents.schema,
+          tasks: documents.tasks,
           hasOwners: (channel) => channels.hasOwners(channel),
         })),
     dataFolder: folder,
-    roomMaking: 'erase one with crosswind.deleteChannel',
+    roomMaking: options.roomMaking ?? 'erase one with crosswind.deleteChannel',
     workers: workersOf(options),
     authorize,
     secret,
-    isOpenPath: () => false,
-    origins: {
-      ports: () => [],
-      allowedOrigins: settings.allowedOrigins,
-      allowedHosts: settings.allowedHosts,
-    },
-    holdMs: longestHoldMs,
-    drainMs: usualDrainMs,
-
-    application: (serving) => ({
-      mount: (mounting) => mountRoutes(mounting, serving, channels),
-      stop: async () => undefined,
-    }),
+    allowedPorts: options.allowedPorts ?? [],
+    holdMs,
+    drainMs,
+    signal,
     onFailure,
   })
   const failed = 'The log was replaced, and the new one could not be opened; restart the server.'
   void engine.lost.then(() => options.onFailure?.(new Error(failed)))
-  return Crosswind.over({ engine, path, channels, isOpen: authorize === 'everyone', folder })
+  return Crosswind.over({ engine, path, channels, isOpen: authorize === 'everyone', folder, drainMs })
 }
 
 /** Without a listener of the application's, it is printed. */

@@ -1,19 +1,15 @@
 // A server's report of its own load: seconds for the monitor's page, metrics for Prometheus.
 
 import { monitorEventLoopDelay } from 'node:perf_hooks'
-import type Router from '@koa/router'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
-import type { TaskName } from './document/document-tasks.ts'
 import type { DocumentWorker } from './document/document-worker.ts'
 import type { Health } from './health.ts'
 import { refusals } from './http/refusals.ts'
 import type { Hub, Meter } from './hub/hub.ts'
 import type { LogFigures } from './log/log.ts'
 import { output } from './output.ts'
-import { grantOf } from './security/middleware.ts'
 import { byeCodes } from './wire/messages.ts'
 import { type MonitorReply, type MonitorSecond, type Quantiles, secondsKept } from './wire/monitor.ts'
-import { Refusal } from './wire/refusal.ts'
 import { type Cancel, nothingPlanned, repeat, type Timers } from './wire/time.ts'
 import { upsert } from './wire/upsert.ts'
 import type { Siblings } from './workers/workers.ts'
@@ -393,7 +389,7 @@ crosswind_processes_silent ${siblings.count - 1 - others.length}
         .values()
         .reduce((most, seq) => Math.max(most, seq), 0)
     const tasks = (read: (of: { readonly count: number; readonly ms: number }) => number) => {
-      const sums: Partial<Record<TaskName, number>> = {}
+      const sums: Record<string, number> = {}
       for (const { durations } of threads)
         for (const [task, of] of durations) sums[task] = (sums[task] ?? 0) + read(of)
       return sums
@@ -486,26 +482,4 @@ function quantilesOf(values: readonly number[]): Quantiles | null {
   const sorted = values.toSorted((one, other) => one - other)
   const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0
   return { p50: at(0.5), p90: at(0.9), p99: at(0.99), max: at(1) }
-}
-
-/** Only for people invited to every page, because the figures cover all pages. */
-export function mountMonitor(router: Router, monitor: Monitor): void {
-  router.get('/api/monitor', (ctx) => {
-    mustSeeAll(ctx)
-    ctx.set('Cache-Control', 'no-store')
-    ctx.body = monitor.reply(Number(ctx.query.after ?? 0) || 0)
-  })
-  router.get('/metrics', async (ctx) => {
-    mustSeeAll(ctx)
-    ctx.set('Cache-Control', 'no-store')
-    ctx.type = 'text/plain; version=0.0.4; charset=utf-8'
-    ctx.body = await monitor.metrics()
-  })
-}
-
-/** Throws a `Refusal` (403 `not-invited-there`). */
-function mustSeeAll(ctx: Parameters<typeof grantOf>[0]): void {
-  if (grantOf(ctx).mayReadAll) return
-  const sentence = 'The figures cover the whole server; ask for an invitation to all of its pages.'
-  throw new Refusal('not-invited-there', sentence)
 }

@@ -87,6 +87,8 @@ test('a trace is a line with time and section, on standard error, and names one 
     now: time.now,
   })
   output.trace('hub,nothing')
+  // The library asks again for what its application has turned on.
+  output.trace('hub,nothing')
   trace.hub?.('w1-1 goes to main')
   output.use('text', 'worker-1')
   trace.hub?.('w1-2 goes to main')

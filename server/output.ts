@@ -2,7 +2,6 @@
 
 import { inspect } from 'node:util'
 import pino from 'pino'
-import type { Config } from './config/config.ts'
 import type { Clock } from './wire/time.ts'
 import { turnOnTraces } from './wire/trace.ts'
 
@@ -70,6 +69,8 @@ export class Output {
   #json: pino.Logger | null = null
   /** The process's, as in the metrics. */
   #name = 'server'
+  /** The sections that were asked for last. */
+  #traced = ''
   readonly #repeats = new Map<string, number>()
   // From 0, so that the first one is an increase for Prometheus.
   readonly #incidents: Record<string, number> = Object.fromEntries(
@@ -84,7 +85,7 @@ export class Output {
   }
 
   /** JSON is written to `out` synchronously, so that nothing is lost at an exit. */
-  use(format: Config['logFormat'], name: string, out: Destination = standardOutput()): void {
+  use(format: 'text' | 'json', name: string, out: Destination = standardOutput()): void {
     this.#name = name
     const settings: pino.LoggerOptions = {
       level: 'debug',
@@ -142,6 +143,8 @@ export class Output {
 
   /** Turns on the sections of `CROSSWIND_DEBUG`. Their lines go to standard error, or are JSON like all others. */
   trace(list = '', saysUnknown = true): void {
+    if (list === this.#traced) return
+    this.#traced = list
     const unknown = turnOnTraces(list, (section, sentence) => {
       if (this.#json) return this.#json.debug({ code: 'trace', section }, sentence)
       const at = new Date(this.#parts.now()).toISOString()

@@ -1,15 +1,12 @@
 // The types of the page's channels: documents, wind, probes; who may read and write.
 
-import type { ChannelType } from './channels/channel-type.ts'
-import { boolean, isBase64, list, matching, number, object, orNull, rule, text } from './channels/shapes.ts'
+import { boolean, list, matching, number, object, text } from './channels/shapes.ts'
 import { documentLife } from './document/document-life.ts'
 import type { EditRules } from './document/document-writes.ts'
-import { admitStates } from './hub/admission.ts'
-import { type Bounds, hourMs } from './log/log.ts'
+import type { ChannelType, Permit } from './index.ts'
 import {
   isTitle,
   joinVersions,
-  maxNameCharacters,
   maxNamedVersions,
   maxTitleLength,
   overviewName,
@@ -19,8 +16,6 @@ import {
   windChannel,
 } from './page/page-messages.ts'
 import type { Permission } from './security/access.ts'
-import type { Permit } from './security/permits.ts'
-import { maxReadOnlyBytes } from './transports/bodies.ts'
 import { cutText } from './wire/graphemes.ts'
 import { isChannelName, maxChannelBytes } from './wire/messages.ts'
 import { Refusal } from './wire/refusal.ts'
@@ -43,8 +38,17 @@ const overview: ChannelType = {
 /** Longer than a polling client's pause; few, so that they take no room of documents. */
 const probesKept = { messages: 4096, bytes: 4_194_304, hours: 1 / 60 }
 
+/** What the whole log keeps. */
+interface Kept {
+  readonly messages: number
+  readonly bytes: number
+  readonly ageMs: number
+}
+
+const hourMs = 3_600_000
+
 /** Measurements' messages. */
-const probesType = (most: Bounds): ChannelType => ({
+const probesType = (most: Kept): ChannelType => ({
   name: 'probes',
   keep: {
     messages: Math.min(probesKept.messages, most.messages),
@@ -62,6 +66,7 @@ const title = matching(
 
 const versions = list(maxNamedVersions, object({ at: number, name: title }))
 
+/** See `convertEdits`. */
 function documentType(editing: EditRules): ChannelType {
   return {
     name: 'document',
@@ -82,12 +87,15 @@ function documentType(editing: EditRules): ChannelType {
 }
 
 /** By name, or by a prefix and `*`; the first that fits. `most`: what the whole log keeps. */
-export const pageChannels = (editing: EditRules, most: Bounds): Readonly<Record<string, ChannelType>> => ({
+export const pageChannels = (editing: EditRules, most: Kept): Readonly<Record<string, ChannelType>> => ({
   [windChannel]: wind,
   [probesChannel]: probesType(most),
   'overview.*': overview,
   '*': documentType(editing),
 })
+
+/** Of whoever only reads, and may measure. */
+const maxProbeBytes = 4096
 
 /** Names of senders that are the server's. */
 export const pageSenders: readonly string[] = [sensorName, overviewName]
@@ -104,36 +112,8 @@ export function pageRights({
   const overviews = pages.map((page) => `${overviewName}.${page}`).filter(isChannelName)
   const read = [...pages, windChannel, probesChannel, ...overviews]
   if (may === 'write') return { read, write: [...pages, probesChannel] }
-  return { read, write: [probesChannel], maxMessageBytes: maxReadOnlyBytes }
+  return { read, write: [probesChannel], maxMessageBytes: maxProbeBytes }
 }
-
-/** Maximum length in UTF-16 units of an encoded position in base64; a Yjs one has at most 28. */
-const maxPositionCharacters = 64
-
-const position = orNull(
-  matching(
-    `null or 1 to ${maxPositionCharacters} characters of base64`,
-    (given) => given !== '' && given.length <= maxPositionCharacters && isBase64(given),
-  ),
-)
-
-const nameExcludes = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\p{Bidi_Control}]/u
-
-/** What a window shows of itself; see `AwarenessState`. */
-const state = object({
-  client: rule(
-    'an integer from 0 to 4294967295',
-    (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 0xffffffff,
-  ),
-  name: matching(
-    `at most ${maxNameCharacters} characters without control characters`,
-    (given) => given.length <= maxNameCharacters && !nameExcludes.test(given),
-  ),
-  anchor: position,
-  head: position,
-})
-
-export const pageStates = admitStates(orNull(state))
 
 /** Normalizes to NFC. Throws a `Refusal` (400 `bad-channel`). */
 export function admitChannel(given: string): string {

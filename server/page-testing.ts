@@ -1,12 +1,20 @@
 // The page's channels for tests: their types and what clients may send there.
 
+import { processTimers } from '../scripts/process.ts'
 import { type TypeOf, typesByName } from './channels/channel-type.ts'
 import { type DocumentRules, withUpdates } from './channels/document-types.ts'
 import { defaultEngine } from './config/engine-settings.ts'
 import type { EditRules } from './document/document-writes.ts'
+import type { Hub } from './hub/hub.ts'
+import { RateLimit } from './hub/rate-limit.ts'
+import { Caller } from './library/caller.ts'
 import { Channels } from './library/channels.ts'
 import { ampleLimits } from './log/log-testing.ts'
-import { pageChannels, pageSenders, pageStates } from './page-channels.ts'
+import { pageChannels, pageSenders } from './page-channels.ts'
+import type { Gate } from './security/grants.ts'
+import { ReadingRate } from './transports/answers.ts'
+import { type AnyRequest, Bodies } from './transports/bodies.ts'
+import { Budget } from './transports/budget.ts'
 import { createManualTime } from './wire/testing.ts'
 
 const anyContent: EditRules = {
@@ -39,5 +47,27 @@ export const channelsOfPage = new Channels({
     throw error
   },
   reserved: pageSenders,
-  awareness: pageStates,
 })
+
+const refusingHub: Pick<Hub, 'waitMs' | 'publish'> = {
+  waitMs: () => 0,
+  publish: () => Promise.reject(new Error('Nothing is published here.')),
+}
+
+/** Who sends requests to routes of the page that stand alone. */
+export function callersOf(gate: Gate, hub = refusingHub) {
+  const { now } = processTimers
+  const bodies = new Bodies({
+    limits: { maxMessageBytes: 1e6, bodySeconds: 10 },
+    timers: processTimers,
+    budget: new Budget({ connectionBytes: 1e8, unfinishedBytes: 1e9 }, processTimers),
+    penalties: new RateLimit(100, now),
+  })
+  const readingRate = new ReadingRate(now)
+  return {
+    async caller(request: AnyRequest): Promise<Caller> {
+      const grant = await gate.grantFor(request)
+      return new Caller({ request, grant, hub, channels: channelsOfPage, bodies, readingRate, now })
+    },
+  }
+}

@@ -1,6 +1,5 @@
 // What a server builds on one log: the hub, documents, health, figures, and the Koa application.
 
-import type { Middleware } from 'koa'
 import { endsWithin, processTimers } from '../scripts/process.ts'
 import { type App, createApp } from './app.ts'
 import type { TypeOf } from './channels/channel-type.ts'
@@ -13,26 +12,21 @@ import { createRequestHandler } from './http/requests.ts'
 import { createConnectHandler, createUpgradeHandler } from './http/websockets.ts'
 import { Hub } from './hub/hub.ts'
 import { acceptRepeats, type Channels } from './library/channels.ts'
-import type { Log, OpenedLog, Outage } from './log/log.ts'
+import { mountRoutes } from './library/routes.ts'
+import type { Log, OpenedLog, Outage, ReadableLog } from './log/log.ts'
 import { openLog } from './log/open-log.ts'
 import { Monitor } from './monitor.ts'
 import { type OutputCode, output } from './output.ts'
-import { openGrant } from './security/grants.ts'
+import { type Gate, openGrant } from './security/grants.ts'
 import type { OriginRules } from './security/middleware.ts'
 import type { Authorize } from './security/permits.ts'
 import { Revocations, revocationsChannel, revocationsType } from './security/revocations.ts'
 import { TicketGate } from './security/tickets.ts'
-import type { Mounting } from './transports/transport.ts'
 import type { Siblings } from './workers/workers.ts'
 
-/** What an application builds on each log. */
-export interface Application {
-  readonly mount: (mounting: Mounting) => void
-  /** Answers what no route does. */
-  readonly otherwise?: Middleware
-  /** Called before the hub drains; resolves when its parts are closed. */
-  readonly stop: () => Promise<void>
-}
+/** Begins something with a log; returns what ends it, or nothing. */
+export type Begin = (log: ReadableLog) => End | undefined
+export type End = () => void | Promise<void>
 
 /** What outlives a log. */
 export interface ServingParts {
@@ -49,12 +43,9 @@ export interface ServingParts {
   readonly authorize: 'everyone' | Authorize
   /** Signs tickets. */
   readonly secret: string
-  /** Whether a path needs no session. */
-  readonly isOpenPath: (path: string) => boolean
   readonly origins: OriginRules
   /** Longest hold of a long poll, ms. */
   readonly holdMs: number
-  readonly application: (serving: Serving) => Application | Promise<Application>
   /** Reports errors that the server survives; the log's, streams' and the application's. */
   readonly onFailure: (code: OutputCode, what: string, error?: unknown) => void
   /** Called repeatedly while the server is cut off from its log. */
@@ -87,16 +78,14 @@ export class Serving {
   readonly health: Health
   readonly monitor: Monitor
   readonly documents: DocumentThreads | null
-  /** Whether this process does what exactly one must do. */
-  readonly leads: boolean
   readonly limits: EngineSettings['limits']
   /** Resolves to the reason when another log has replaced this one. */
   readonly lost: Promise<string>
   /** Null if everyone is served. */
   #gate: TicketGate | null = null
-  #application: Application | null = null
   #app: App | null = null
   #handlers: ServerHandlers | null = null
+  readonly #ends: (End | undefined)[] = []
   #closed: Promise<void> | null = null
 
   /** Rejects as `openLog` does. `signal` ends its waiting. */
@@ -125,7 +114,6 @@ export class Serving {
     this.log = log
     this.lost = lost
     this.documents = documents
-    this.leads = leads
     const maxMessageBytes = Math.min(settings.limits.maxMessageBytes, maxBytes)
     this.limits = { ...settings.limits, maxMessageBytes }
     this.health = new Health({
@@ -171,6 +159,22 @@ export class Serving {
     return this.#gate
   }
 
+  /** Who sends a request. */
+  get access(): Gate {
+    return this.#gate ?? { grantFor: async () => openGrant }
+  }
+
+  /** Bodies, answers and their pace. */
+  get app(): App {
+    if (!this.#app) throw new Error('The application is not mounted.')
+    return this.#app
+  }
+
+  /** Begins what an application does with this log; ends it before the hub drains. */
+  begin(begin: Begin): void {
+    if (!this.#closed) this.#ends.push(begin(this.log))
+  }
+
   async #gateFor({ authorize, secret, onFailure }: ServingParts): Promise<TicketGate | null> {
     if (authorize === 'everyone') return null
     return new TicketGate({
@@ -193,9 +197,6 @@ export class Serving {
     const { settings, channels, connections, origins } = parts
     const { limits } = this
     this.#gate = await this.#gateFor(parts)
-    const application = await parts.application(this)
-    const { mount, otherwise } = application
-    this.#application = application
     const app = createApp({
       hub: this.hub,
       timers,
@@ -203,11 +204,9 @@ export class Serving {
       holdMs: parts.holdMs,
       limits,
       admission: channels,
-      access: this.#gate ?? { grantFor: async () => openGrant },
-      isOpenPath: parts.isOpenPath,
+      access: this.access,
       origins,
-      mount,
-      ...(otherwise && { otherwise }),
+      mount: (mounting) => mountRoutes(mounting, this, channels),
     })
     this.#app = app
     const taking = { app, connections, settings: limits, origins }
@@ -228,8 +227,7 @@ export class Serving {
   }
 
   async #close(drainMs: number, closeConnections: () => Promise<void>): Promise<void> {
-    const application =
-      this.#application && endPart('application', this.#application.stop(), drainMs * 2 + graceMs)
+    const application = endPart('application', this.#endAll(), drainMs * 2 + graceMs)
     this.monitor.close()
     this.health.stop()
     await endPart('hub', this.hub.drain(drainMs), drainMs + graceMs)
@@ -237,6 +235,10 @@ export class Serving {
     await application
     await endPart('log', this.log.close(), graceMs)
     await this.documents?.close()
+  }
+
+  async #endAll(): Promise<void> {
+    await Promise.all(this.#ends.map(async (end) => end?.()))
   }
 }
 

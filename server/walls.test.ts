@@ -203,6 +203,68 @@ test('the server imports neither the client, nor the page, nor the tests of both
   )
 })
 
+/** The page's server: an application of the library. */
+const pageFiles = [
+  'server/server.ts',
+  'server/page-channels.ts',
+  'server/wind-recorder.ts',
+  'server/routes/',
+  'server/sensor/',
+  'server/document/directory.ts',
+]
+
+/** What the page knows of the server: the library's door, and what is its own or anybody's. */
+const ofPage = [
+  'server/index.ts',
+  'server/wire/',
+  'server/page/',
+  'server/config/',
+  'server/output.ts',
+  'server/security/access.ts',
+  // Helpers for shapes and plain pages, which know nothing of a server.
+  'server/channels/shapes.ts',
+  'server/http/plain-page.ts',
+  // The page's document: its model, its tasks, and how programs write it.
+  'server/document/',
+]
+
+test('the page’s server imports the library’s door, and nothing behind it', () => {
+  const isPage = (path: string) =>
+    pageFiles.some((start) => path.startsWith(start)) && !/(\.test|testing)\.ts$/.test(path)
+  const found = importsOf(['server/'], isPage)
+  assert.ok(found.some((one) => one === 'server/server.ts imports server/index.ts'))
+  const known = [...ofPage, ...pageFiles].map((start) => ` imports ${start}`)
+  assert.deepEqual(
+    found.filter(
+      (one) =>
+        !known.some((end) => one.includes(end)) ||
+        / imports server\/document\/(document-(gate|record|threads|worker)|ledger|update-(reader|tasks))\.ts$/.test(
+          one,
+        ),
+    ),
+    [],
+  )
+})
+
+test('the library imports nothing of the page, by any way, of types too', () => {
+  const importsIn = new Map(sources.map(({ path, imports }) => [path, imports]))
+  const reached = new Set(['server/index.ts'])
+  for (const path of reached) for (const next of importsIn.get(path) ?? []) reached.add(next)
+  const ofItsOwn = [
+    ...pageFiles,
+    'server/page/',
+    'server/security/access.ts',
+    'server/document/page-schema.ts',
+    'server/document/document-tasks.ts',
+    'server/document/document-writes.ts',
+  ]
+  assert.ok(reached.has('server/engine.ts'))
+  assert.deepEqual(
+    [...reached].filter((path) => ofItsOwn.some((start) => path.startsWith(start))),
+    [],
+  )
+})
+
 test('one module prints the server’s output; other programs print for themselves', () => {
   const programs = /^server\/(output|invite|backup|config\/schema|sensor\/command\/.*)\.ts$|-testing\.ts$/
   const prints = /\bconsole\.|process\.std(?:out|err)\.write\((?!configHelp\(\))/

@@ -3,14 +3,16 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type Router from '@koa/router'
-import type { CatchUp, Log } from './log/log.ts'
+import type { ReadableLog } from './index.ts'
 import { windChannel } from './page/page-messages.ts'
 import { WindHistory } from './page/wind-history.ts'
 import { type Cursor, isKind, type Message } from './wire/messages.ts'
 import type { Timers } from './wire/time.ts'
 
+type WindLog = Pick<ReadableLog, 'follow' | 'numberAt' | 'read' | 'snapshot'>
+
 interface WindRecorderParts {
-  readonly log: Log
+  readonly log: WindLog
   readonly timers: Timers
   /** Called if the log was unreadable, so that only new readings are recorded. */
   readonly onFailure: (error: unknown) => void
@@ -29,8 +31,9 @@ const skippedMessages = 500
  * Every grant includes the wind. Compressed: it contains no text and no secret (BREACH). Brotli
  * would take as long to save 2 %.
  */
-export function mountWindHistory(router: Router, recorder: WindRecorder): void {
+export function mountWindHistory(router: Router, recorderNow: () => WindRecorder): void {
   router.get('/api/wind/history', async (ctx) => {
+    const recorder = recorderNow()
     const isGzipped = ctx.acceptsEncodings('gzip', 'identity') === 'gzip'
     const body = await (isGzipped ? recorder.gzipped() : recorder.json())
     ctx.set('Cache-Control', 'no-store')
@@ -42,7 +45,7 @@ export function mountWindHistory(router: Router, recorder: WindRecorder): void {
 }
 
 export class WindRecorder {
-  readonly #log: Log
+  readonly #log: WindLog
   readonly #timers: Timers
   readonly #history = new WindHistory()
   readonly #unfollow: () => void
@@ -119,7 +122,7 @@ export class WindRecorder {
   }
 
   /** Null after stop: the log may be closed. */
-  async #read(after: Cursor): Promise<CatchUp | null> {
+  async #read(after: Cursor) {
     await new Promise<void>((resolve) => this.#timers.later(resolve, pauseMs))
     return this.#isStopped ? null : this.#log.read(after, channels)
   }

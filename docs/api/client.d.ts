@@ -42,6 +42,7 @@ declare class CrosswindProvider {
   get saved(): boolean;
   whenSaved(): Promise<void>;
   get users(): ReadonlyMap<number, string>;
+  get senders(): ReadonlyMap<number, string>;
   connect(): void;
   disconnect(): void;
   destroy(): void;
@@ -96,7 +97,7 @@ declare class Link<All extends Drafts = Drafts> implements Sleeper {
   get cursor(): string | null;
   publish<K extends Kind>(channel: string, kind: K, body: Bodies[K]): Draft<K> | null;
   read(channels: readonly string[]): void;
-  setAwareness(report: AwarenessReport, isKnown?: boolean): void;
+  setAwareness(report: AwarenessReport): void;
   switchMode(next: LinkMode): void;
   rest(): void;
   wake(by: WakeUp): void;
@@ -490,7 +491,7 @@ interface Following {
   publish<K extends Kind>(kind: K, body: Bodies[K]): Promise<{
     readonly seq: number;
   }>;
-  show(state: unknown, isKnown?: boolean): void;
+  show(state: unknown): void;
   leave(): void;
 }
 interface JsonBody {
@@ -708,7 +709,8 @@ interface ProviderEvents {
   refused: [error: RefusedError];
   draft: [draft: Draft];
   renamed: [id: string, drafts: readonly Draft[]];
-  message: [message: Message];
+  message: [message: Message, receivedAt: number, dueAt: number];
+  applied: [message: Message];
   'awareness-refused': [error: RefusedError];
 }
 interface ProviderOptions extends ConnectOptions {

@@ -1,5 +1,37 @@
 // The types of @crosswind/server, written by `npm run api`.
 
+declare class BadUpdate extends Error {
+  readonly name = "BadUpdate";
+}
+declare class Caller {
+  #private;
+  readonly read: readonly string[];
+  readonly write: readonly string[];
+  readonly user: string | null;
+  readonly expiresAt: number | null;
+  readonly connection: object;
+  mayRead(channel: string): boolean;
+  mayWrite(channel: string): boolean;
+  mustRead(channel: string): void;
+  mustWrite(channel: string): void;
+  readBody({ maxBytes }?: {
+    readonly maxBytes?: number;
+  }): Promise<Buffer>;
+  readJson({ maxBytes, what }?: {
+    readonly maxBytes?: number;
+    readonly what?: string;
+  }): Promise<unknown>;
+  draft(given: {
+    readonly id: string | undefined;
+    readonly from: string | undefined;
+    readonly channel: string;
+    readonly kind: string;
+    readonly at: number;
+    readonly body: object;
+  }): Draft;
+  publish(draft: Draft): Promise<Stored$1>;
+  mustPace(what: string): void;
+}
 declare class Crosswind {
   #private;
   readonly handler: Handlers['handler'];
@@ -14,14 +46,53 @@ declare class Crosswind {
   readonly listen: ({ host, port, http1Port, cert, key }: Listening, answer?: Answer$1) => Promise<Ports>;
   readonly ready: () => {
     readonly isReady: boolean;
+    readonly isDraining: boolean;
     readonly reason: string | null;
   };
+  readonly mustBeCurrent: () => void;
+  get lost(): Promise<string>;
+  get limits(): {
+    readonly maxMessageBytes: number;
+    readonly maxWindows: number;
+    readonly maxConnections: number;
+    readonly maxChannels: number;
+    readonly newChannelsPerHour: number;
+    readonly channelsPerWindow: number;
+    readonly messagesPerSecond: number;
+    readonly statesPerSecond: number;
+    readonly stateBytes: number;
+    readonly stateBytesPerSecond: number;
+    readonly bodySeconds: number;
+    readonly connectionBytes: number;
+    readonly unfinishedBytes: number;
+    readonly queueBytesPerWindow: number;
+    readonly streamsPerSession: number;
+    readonly logMessages: number;
+    readonly logBytes: number;
+    readonly memoryMessages: number;
+    readonly memoryBytes: number;
+    readonly logHours: number;
+    readonly documentBytes: number;
+    readonly documentSeconds: number;
+    readonly documentMegabytes: number;
+    readonly outboxMessages: number;
+    readonly outboxBytes: number;
+  };
+  readonly clients: () => readonly ClientInfo[];
+  readonly clientCount: (channel?: string) => number;
+  readonly monitor: ({ after }?: {
+    readonly after?: number;
+  }) => MonitorReply;
+  readonly onLog: (begin: Begin) => void;
+  readonly caller: (request: AnyRequest) => Promise<Caller>;
+  readonly guard: (app: KoaLike, { isOpen }?: {
+    readonly isOpen?: (path: string) => boolean;
+  }) => void;
+  readonly answer: (ctx: Answering, characters: number, parts: () => Iterable<string | Buffer>) => void;
+  readonly refuse: (request: AnyRequest, response: ServerResponse | Http2ServerResponse, error: unknown) => void;
+  readonly rateLimit: (perSecond: number, sentence: string) => Limiter;
   readonly metrics: () => Promise<string>;
-  readonly publish: (channel: string, data: unknown, { id, user, kind }?: {
-    readonly id?: string;
-    readonly user?: string;
-    readonly kind?: Kind;
-  }) => Promise<Stored>;
+  readonly publish: (channel: string, data: unknown, { id, user, kind, from, at }?: Publishing) => Promise<Stored>;
   readonly read: (channel: string, { after }?: {
     readonly after?: number;
   }) => AsyncGenerator<Received>;
@@ -39,6 +110,10 @@ declare class Crosswind {
   }) => Promise<readonly ChannelInfo[]>;
   readonly document: (channel: string) => Promise<Doc>;
   readonly history: (channel: string) => AsyncGenerator<DocumentUpdate>;
+  readonly readHistory: (channel: string, { after }?: {
+    readonly after?: string | null;
+  }) => Promise<HistoryPortion | null>;
+  readonly documentThreads: <Own extends Tasks = Tasks>() => DocumentThreads<Own>;
   readonly backup: (file: string) => Promise<number>;
   readonly deleteChannel: (channel: string) => Promise<boolean>;
   readonly revoke: (user: string) => Promise<void>;
@@ -63,6 +138,19 @@ declare class Refusal extends Error {
     readonly retryAfterMs?: number;
   };
 }
+declare class TooCostly extends Error {
+  readonly name = "TooCostly";
+}
+declare const anySchema: Schema;
+declare const contentNumbers: {
+  gone: number;
+  deleted: number;
+  string: number;
+  format: number;
+  any: number;
+  document: number;
+  skip: number;
+};
 declare const engineSchema: z.ZodObject<{
   allowedOrigins: z.ZodDefault<z.ZodArray<z.ZodString>>;
   allowedHosts: z.ZodDefault<z.ZodArray<z.ZodString>>;
@@ -112,6 +200,9 @@ declare const engineSchema: z.ZodObject<{
   }, z.core.$strict>>;
 }, z.core.$strict>;
 declare const httpVersions: readonly ['2', '1.1'];
+declare const performTasks: (schema: Schema, own?: Tasks) => void;
+declare const regions: readonly ['shared', 'own'];
+declare const shorten: (value: unknown) => string;
 declare const statuses: {
   readonly 'not-json': 400;
   readonly 'bad-shape': 400;
@@ -164,6 +255,7 @@ declare const statuses: {
   readonly 'log-full': 503;
 };
 declare const windowHttpVersions: readonly ['3', '2', '1.1'];
+declare function bearerIn({ authorization }: IncomingHttpHeaders): string | null;
 declare function createCrosswind(options: CrosswindOptions): Promise<Crosswind>;
 declare function handlersBelow(path: string, handleRequest: RequestHandler): {
   handler: (request: AnyRequest, response: AnyResponse, next?: () => void) => void;
@@ -171,6 +263,7 @@ declare function handlersBelow(path: string, handleRequest: RequestHandler): {
   koa: () => (ctx: KoaContext, next: () => Promise<unknown>) => Promise<void>;
   fastify(instance: FastifyLike): Promise<void>;
 };
+declare function jsonPieces(value: unknown): Generator<string>;
 declare function serverOptions(): {
   handshakeTimeout: number;
   maxHeaderSize: number;
@@ -193,20 +286,43 @@ declare function serverOptions(): {
   streamResetBurst: number;
   streamResetRate: 100;
 };
-declare namespace index_d_exports {
-  export { Authorize, Bodies, ChannelInfo, ChannelRule, ChannelType, Check, Content, Crosswind, CrosswindOptions, DocumentUpdate, Draft, Expiry, Fold, Gate, JsonRule, Keep, Kind, KindRules, Listening, Message, Misfit, Permit, Prepare, Received, Refusal, Revoked, StandardSchema, Storage, Store, Stored, UpdateBody, YjsRule, createCrosswind, serverOptions };
+declare namespace documents_d_exports {
+  export { BadUpdate, Schema, Tasks, anySchema, contentNumbers, performTasks, shorten };
 }
-export { index_d_exports as "." };
+declare namespace index_d_exports {
+  export { Authorize, Bodies, Caller, ChannelInfo, ChannelRule, ChannelType, Check, ClientInfo, Content, Crosswind, CrosswindOptions, DocumentOptions, DocumentUpdate, Documents, Draft, Expiry, Fold, Gate, JsonRule, Keep, Kind, KindRules, Limiter, Listening, Message, Misfit, Permit, Prepare, ReadableLog, Received, Refusal, Revoked, StandardSchema, Storage, Store, Stored, TooCostly, UpdateBody, YjsRule, bearerIn, createCrosswind, jsonPieces, serverOptions };
+}
+export { index_d_exports as ".", documents_d_exports as "./documents" };
+import * as Y from "yjs";
 import { Doc } from "yjs";
 import { EventEmitter } from "node:events";
 import { Http2ServerRequest, Http2ServerResponse, IncomingHttpHeaders } from "node:http2";
 import { IncomingMessage, ServerResponse } from "node:http";
 import { z } from "zod";
+interface Answering {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  body?: unknown;
+}
+interface Beside {
+  readonly answer: Answer$1;
+  readonly isBelow: boolean;
+}
 interface Bodies {
   update: UpdateBody;
   json: JsonBody;
   erasure: ErasureBody;
   revocation: RevocationBody;
+}
+interface CatchUp extends Snapshot {
+  readonly recovered: boolean;
+  readonly reached: Cursor;
+}
+interface ChannelFigures {
+  readonly name: string;
+  readonly head: number;
+  readonly messages: number;
+  readonly bytes: number;
 }
 interface ChannelInfo {
   readonly name: string;
@@ -224,6 +340,15 @@ interface ChannelType {
   readonly prepare?: Prepare | undefined;
   readonly expiry?: (content: Content) => Expiry;
   readonly showsWindows?: boolean;
+  readonly state?: Check;
+}
+interface ClientInfo {
+  readonly id: string;
+  readonly channels: readonly string[];
+  readonly mode: string;
+  readonly backlogBytes: number;
+  readonly droppedMessages: number;
+  readonly heardAt: number | null;
 }
 interface Content {
   readonly channel: string;
@@ -236,18 +361,45 @@ interface CrosswindOptions {
   readonly authorize: 'everyone' | Authorize;
   readonly secret?: string;
   readonly storage?: Storage;
+  readonly documents?: DocumentOptions;
   readonly workers?: number | 'auto';
   readonly limits?: Partial<EngineSettings['limits']>;
   readonly heartbeatMs?: number;
   readonly allowedOrigins?: readonly string[];
   readonly allowedHosts?: readonly string[];
+  readonly allowedPorts?: readonly number[];
+  readonly reservedNames?: readonly string[];
+  readonly holdMs?: number;
+  readonly drainMs?: number;
+  readonly roomMaking?: string;
+  readonly signal?: AbortSignal | undefined;
   readonly onFailure?: (error: unknown) => void;
+}
+interface Cursor {
+  readonly epoch: string;
+  readonly seq: number;
+}
+interface DocumentOptions {
+  readonly schema?: Schema;
+  readonly tasks?: URL;
+}
+interface DocumentThreads<Own extends Tasks> {
+  readonly stored: Documents<Own>;
+  readonly sent: Documents<Own>;
 }
 interface DocumentUpdate {
   readonly seq: number;
   readonly from: string;
   readonly at: number;
   readonly update: Uint8Array;
+}
+interface Documents<Own extends Tasks> {
+  run<Name extends keyof Own & string>(name: Name, ...input: Parameters<Own[Name]>): Promise<ReturnType<Own[Name]>>;
+  read<Name extends keyof Own & string>(channel: string, name: Name, ...input: Parameters<Own[Name]>): Promise<ReturnType<Own[Name]>>;
+  mustBeReadable(channel: string): void;
+  isQuarantined(channel: string): boolean;
+  for(...client: Client): Documents<Own>;
+  within(share: number): Documents<Own>;
 }
 interface Draft<K extends Kind = Kind> {
   readonly id: string;
@@ -256,6 +408,11 @@ interface Draft<K extends Kind = Kind> {
   readonly from: string;
   readonly at: number;
   readonly body: Bodies[K];
+}
+interface Earlier {
+  readonly messages: readonly Message[];
+  readonly isOldest: boolean;
+  readonly head: Cursor;
 }
 interface ErasureBody {
   readonly head: number;
@@ -279,6 +436,17 @@ interface FastifyReplyLike {
 }
 interface Gate {
   readonly pass: (draft: Draft, acceptedAt: number, store: Store) => number | Promise<number>;
+}
+interface HistoryPortion {
+  readonly base: HistoryUpdate | null;
+  readonly updates: readonly HistoryUpdate[];
+  readonly next: string | null;
+}
+interface HistoryUpdate {
+  readonly seq: number;
+  readonly from: string;
+  readonly acceptedAt: number;
+  readonly update: string;
 }
 interface Issue {
   readonly message: string;
@@ -323,6 +491,10 @@ interface KoaContext {
   readonly res: ServerResponse;
   respond?: boolean;
 }
+interface KoaLike {
+  use(middleware: (ctx: any, next: () => Promise<any>) => any): unknown;
+  on(event: 'error', listener: (error: unknown) => void): unknown;
+}
 interface Listening {
   readonly host?: string;
   readonly port: number;
@@ -338,6 +510,36 @@ interface Misfit {
   readonly path: string;
   readonly must: string;
 }
+interface MonitorProcess {
+  readonly name: string;
+  readonly uptimeMs: number;
+  readonly seconds: readonly MonitorSecond[];
+}
+interface MonitorReply {
+  readonly node: string;
+  readonly log: string;
+  readonly processes: readonly MonitorProcess[];
+}
+interface MonitorSecond {
+  readonly at: number;
+  readonly cpu: number;
+  readonly rssBytes: number;
+  readonly heapBytes: number;
+  readonly loopDelayMs: Quantiles | null;
+  readonly windows: Readonly<Record<string, number>>;
+  readonly stored: number;
+  readonly sent: number;
+  readonly omitted: number;
+  readonly backlogBytes: number;
+  readonly latencyMs: Quantiles | null;
+  readonly isLogUp: boolean;
+  readonly quarantined: number;
+}
+interface OldestContent {
+  readonly base: Message | null;
+  readonly messages: readonly Message[];
+  readonly after: Cursor;
+}
 interface Permit {
   readonly read: readonly string[];
   readonly write: readonly string[];
@@ -345,6 +547,30 @@ interface Permit {
   readonly user?: string;
   readonly account?: string;
   readonly maxMessageBytes?: number;
+}
+interface Publishing {
+  readonly id?: string;
+  readonly user?: string;
+  readonly kind?: Kind;
+  readonly from?: string;
+  readonly at?: number;
+}
+interface Quantiles {
+  readonly p50: number;
+  readonly p90: number;
+  readonly p99: number;
+  readonly max: number;
+}
+interface ReadableLog {
+  readonly find: (wanted: Identified) => Promise<Message | null>;
+  readonly read: (cursor: Cursor | null, channels: ReadonlySet<string>) => Promise<CatchUp>;
+  readonly snapshot: (channels: ReadonlySet<string>) => Promise<Snapshot>;
+  readonly readBefore: (channel: string, before: number, limit: number) => Promise<Earlier>;
+  readonly numberAt: (channel: string, at: number) => Promise<number>;
+  readonly channels: (prefix: string, before: number, limit: number) => Promise<readonly ChannelFigures[]>;
+  readonly oldest: (channel: string, kind: Kind) => Promise<OldestContent>;
+  readonly follow: (onMessage: OnMessage) => () => void;
+  readonly heads: () => ReadonlyMap<string, number>;
 }
 interface Received<Data = unknown> extends JsonMessage<Data> {
   readonly kind: Kind;
@@ -357,6 +583,15 @@ interface Revoked {
   readonly seq?: number;
   readonly at?: number;
 }
+interface Schema {
+  readonly checkType: (number: number) => void;
+  readonly contentOf: (item: Y.Item) => 'shared' | 'own';
+  readonly regionOf: (item: Y.Item) => Region;
+}
+interface Snapshot {
+  readonly messages: readonly Message[];
+  readonly head: Cursor;
+}
 interface StandardSchema {
   readonly '~standard': {
     readonly version: 1;
@@ -365,6 +600,11 @@ interface StandardSchema {
   };
 }
 interface Stored {
+  readonly seq: number;
+}
+interface Stored$1 {
+  readonly type: 'stored';
+  readonly id: string;
   readonly seq: number;
 }
 interface UpdateBody {
@@ -388,20 +628,27 @@ type Authorize = (asking: {
   readonly headers: IncomingHttpHeaders;
   readonly token: string | null;
 }) => Answer | Promise<Answer>;
+type Begin = (log: ReadableLog) => End | undefined;
 type ByHttp<Place> = Readonly<Record<HttpVersion, Place> & Partial<Record<WindowHttp, Place>>>;
 type ChannelRule = JsonRule | YjsRule | ChannelType;
 type Check = (value: unknown) => Misfit | null;
+type Client = readonly unknown[];
 type Durability = 'process' | 'machine';
+type End = () => void | Promise<void>;
 type EngineSettings = Immutable<z.output<typeof engineSchema>>;
 type Fold<K extends Kind> = (messages: readonly Message<K>[]) => Bodies[K] | Promise<Bodies[K]>;
 type Handlers = ReturnType<typeof handlersBelow>;
 type HttpVersion = (typeof httpVersions)[number];
+type Identified = Pick<Draft, 'channel' | 'id' | 'from'>;
 type Immutable<Value> = Value extends readonly (infer Item)[] ? readonly Immutable<Item>[] : Value extends object ? { readonly [Key in keyof Value]: Immutable<Value[Key]>; } : Value;
 type Kind = keyof Bodies;
+type Limiter = (caller: Pick<Caller, 'connection'>) => void;
+type OnMessage = (message: Message, cursor: string, text?: string) => void;
 type Ports = ByHttp<number>;
 type Prepare = (content: Content, messages: () => readonly Message[], store: Store) => Promise<void> | null;
 type RefusalCode = keyof typeof statuses;
-type RequestHandler = (...given: [...Parameters<Answer$1>, answer?: Answer$1]) => void;
+type Region = (typeof regions)[number];
+type RequestHandler = (...given: [...Parameters<Answer$1>, beside?: Beside]) => void;
 type Result = {
   readonly value: unknown;
   readonly issues?: undefined;
@@ -420,13 +667,16 @@ type Storage = 'memory' | {
   readonly credentialsFile?: string;
 } | {
   readonly kind: 'sqs';
-  readonly folder: string;
+  readonly folder?: string;
   readonly durability?: Durability;
   readonly queue?: string;
   readonly region?: string;
   readonly endpoint?: string;
+  readonly visibilitySeconds?: number;
+  readonly maxReceives?: number;
 };
 type Store = (draft: Draft, acceptedAt: number) => number | Promise<number>;
+type Tasks = Readonly<Record<string, (...input: never[]) => unknown>>;
 type Who = {
   readonly user: string;
 } | {

@@ -84,7 +84,7 @@ for (const version of httpVersions)
     // Both have joined.
     await other.publish({ text: 'too' })
     assert.match((await heard).text, /hello|too/)
-    assert.deepEqual(crosswind.ready(), { isReady: true, reason: null })
+    assert.deepEqual(crosswind.ready(), { isReady: true, isDraining: false, reason: null })
     assert.match(await crosswind.metrics(), new RegExp(`^crosswind_windows\\{mode="${mode.name}"\\} 2$`, 'm'))
   })
 
@@ -104,7 +104,7 @@ test('without an application, all else is 404, and a foreign WebSocket too', asy
 test('a server that is closed is not ready, and says why', async () => {
   const crosswind = await open()
   await crosswind.close({ drainMs: 0 })
-  assert.deepEqual(crosswind.ready(), { isReady: false, reason: 'it is shutting down' })
+  assert.deepEqual(crosswind.ready(), { isReady: false, isDraining: true, reason: 'it is shutting down' })
 })
 
 test('a port that is in use is named, and everything is closed', async (t) => {

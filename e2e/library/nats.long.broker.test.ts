@@ -44,6 +44,12 @@ test('a message that one server stores reaches the clients of another, and is st
 
 test('when the stream is deleted, clients are told, and the server goes on with another', async (t) => {
   const { open, crosswind } = await start(t, onNats('deleted'))
+  const heard: string[] = []
+  crosswind.onLog((log) => {
+    heard.push('begun')
+    log.follow(({ body }) => heard.push((body as { readonly data: Said }).data.text))
+    return () => void heard.push('ended')
+  })
   const room = open().channel<Said>('room.1', { from: 'start' })
   const before = texts(room, 1)
   await room.publish({ text: 'before' })
@@ -57,6 +63,7 @@ test('when the stream is deleted, clients are told, and the server goes on with 
   await room.publish({ text: 'after' })
   assert.deepEqual(await after, ['after'])
   assert.equal((await Array.fromAsync(crosswind.read('room.1'))).length, 1)
+  assert.deepEqual(heard, ['begun', 'before', 'ended', 'begun', 'after'])
 })
 
 /** What servers report, with `until` for a number of reports. */

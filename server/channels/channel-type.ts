@@ -100,6 +100,8 @@ export interface ChannelType {
   readonly expiry?: (content: Content) => Expiry
   /** If false, windows are not shown on these channels. */
   readonly showsWindows?: boolean
+  /** The shape of what a window shows of itself there. By default any JSON of at most `limits.stateBytes`. */
+  readonly state?: Check
 }
 
 /** Returns the type of a channel, always the same. */

@@ -13,7 +13,7 @@ import type { Documents } from './document-worker.ts'
 import { Ledger } from './ledger.ts'
 import { behind } from './testing.ts'
 import { anySchema } from './update-reader.ts'
-import { updateTasks } from './update-tasks.ts'
+import { type UpdateTasks, updateTasks } from './update-tasks.ts'
 
 const tasks = updateTasks(anySchema) as unknown as Readonly<Record<string, (...input: unknown[]) => never>>
 /** By the names of the tasks. */
@@ -22,12 +22,13 @@ const perform = async (name: string, ...input: unknown[]) => {
   done.push(name)
   return tasks[name]?.(...input) as never
 }
-const documents: Documents = {
+const documents: Documents<UpdateTasks> = {
   run: perform,
   read: (_channel, name, ...input) => perform(name, ...input),
   mustBeReadable: () => undefined,
   isQuarantined: () => false,
   for: () => documents,
+  within: () => documents,
 }
 
 function open({ change = {} as Partial<Log> } = {}) {

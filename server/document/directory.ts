@@ -1,6 +1,6 @@
 // The documents in the log, with titles and last changes; read at the first request, then followed.
 
-import type { Log } from '../log/log.ts'
+import type { ReadableLog } from '../index.ts'
 import { mainChannel, probesChannel, windChannel } from '../page/page-messages.ts'
 import { isKind, type Message } from '../wire/messages.ts'
 
@@ -30,12 +30,12 @@ const channelsPerRead = 32
  * per document.
  */
 export class Directory {
-  readonly #log: Pick<Log, 'follow' | 'heads' | 'snapshot'>
+  readonly #log: Pick<ReadableLog, 'follow' | 'heads' | 'snapshot'>
   readonly #entries = new Map<string, Known>([[mainChannel, unknown]])
   #reading: Promise<void> | null = null
   #unfollow: (() => void) | null = null
 
-  constructor(log: Pick<Log, 'follow' | 'heads' | 'snapshot'>) {
+  constructor(log: Pick<ReadableLog, 'follow' | 'heads' | 'snapshot'>) {
     this.#log = log
   }
 

@@ -17,22 +17,22 @@ import {
   recordOf,
   writerOf,
 } from './document-record.ts'
-import type { Output } from './document-tasks.ts'
 import { type Documents, isTooCostly, TooCostly } from './document-worker.ts'
 import { isQuick, msOf } from './reading-cost.ts'
 import type { Schema, Update } from './update-reader.ts'
+import type { UpdateTasks } from './update-tasks.ts'
 
 export interface GateRules {
   /** The schema of both threads' tasks. */
   readonly schema: Schema
   /** Whether a Yjs client of the channel belongs to whoever wrote under it first. Default: always. */
   readonly hasOwners?: ((channel: string) => boolean) | undefined
-  readonly documents: Documents
+  readonly documents: Documents<UpdateTasks>
   /**
    * Reads updates that may cost too much, in a thread of their own so that they do not delay
    * documents.
    */
-  readonly trials: Pick<Documents, 'for'>
+  readonly trials: Pick<Documents<UpdateTasks>, 'for'>
   /** Limit of one folded document; beyond it only deletions are admitted. */
   readonly documentBytes: number
   /**
@@ -423,7 +423,7 @@ export async function readRecord(
 export async function joinUpdates(
   { documents, onFailure }: Pick<GateRules, 'documents' | 'onFailure'>,
   messages: readonly Message<'update'>[],
-): Promise<Output<'join'> | Output<'merge'>> {
+): Promise<ReturnType<UpdateTasks['join' | 'merge']>> {
   const updates = messages.map(({ body }) => body.update)
   const joined = await documents.read(messages[0]?.channel ?? '', 'join', updates).catch((error) => {
     if (isTooCostly(error)) return documents.run('merge', updates)

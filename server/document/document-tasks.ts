@@ -1,6 +1,7 @@
 // The tasks of the page's document threads: plain data in, plain data out.
 
 import * as Y from 'yjs'
+import { performTasks } from '../documents.ts'
 import type { TextType } from '../page/document-api.ts'
 import type { Message } from '../wire/messages.ts'
 import { documentOf, linesIn } from './document-reader.ts'
@@ -9,7 +10,6 @@ import { readMarkdown, writeMarkdown } from './markdown.ts'
 import { pageSchema } from './page-schema.ts'
 import { type Change, documentText, isEnded, type Line, linesOf, plainFormat } from './rich-text.ts'
 import { changesBetween } from './text-diff.ts'
-import { answerOrders, encoded, updateTasks } from './update-tasks.ts'
 
 /** Messages of one channel, in order. */
 type Messages = readonly Message[]
@@ -34,8 +34,7 @@ const writers: Readonly<Record<TextType, (lines: readonly Line[]) => string>> = 
   'text/html': writeHtml,
 }
 
-const tasks = {
-  ...updateTasks(pageSchema),
+export const tasks = {
   /** Lines of a text sent by a program. */
   linesFrom: (type: TextType, text: string) => readers[type](text),
   textOf: (type: TextType, messages: Messages) => writers[type](linesIn(messages)),
@@ -47,6 +46,8 @@ const tasks = {
     updateFrom(messages, (text) => changesBetween(linesOf(text), linesIn(messages)), client) ??
     encoded(Y.encodeStateAsUpdate(new Y.Doc())),
 }
+
+const encoded = (update: Uint8Array) => Buffer.from(update).toString('base64')
 
 /** Each line feed ends a line. */
 function linesOfText(text: string): Line[] {
@@ -100,15 +101,6 @@ function changesFor({ way, lines, isPlain }: Rewriting, text: Y.Text): readonly 
   return [{ retain: text.length }, ...end, ...changesBetween([], lines)]
 }
 
-export type Tasks = typeof tasks
-export type TaskName = keyof Tasks
-export type Input<Name extends TaskName> = Parameters<Tasks[Name]>
-export type Output<Name extends TaskName> = ReturnType<Tasks[Name]>
+export type PageTasks = typeof tasks
 
-export function perform<Name extends TaskName>(name: Name, input: Input<Name>): Output<Name> {
-  // Each task is called with its own input types.
-  const task = tasks[name] as unknown as (...given: Input<Name>) => Output<Name>
-  return task(...input)
-}
-
-answerOrders(tasks)
+performTasks(pageSchema, tasks)

@@ -19,9 +19,9 @@ const yjsTasks = new URL(`./yjs-tasks${extname(import.meta.filename)}`, import.m
 interface DocumentRules {
   readonly limits: TaskLimits & { readonly documentBytes: number }
   /** Content that a document may have; by default any. */
-  readonly schema?: Schema
+  readonly schema?: Schema | undefined
   /** The threads' module. */
-  readonly tasks?: URL
+  readonly tasks?: URL | undefined
   /** Whether a Yjs client of the channel belongs to whoever wrote under it first; by default each does. */
   readonly hasOwners?: (channel: string) => boolean
 }

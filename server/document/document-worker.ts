@@ -4,8 +4,7 @@ import { Worker } from 'node:worker_threads'
 import { Refusal } from '../wire/refusal.ts'
 import { type Cancel, nothingPlanned, type Timers } from '../wire/time.ts'
 import { upsert } from '../wire/upsert.ts'
-import type { Input, Output, TaskName } from './document-tasks.ts'
-import type { Answer, Order } from './update-tasks.ts'
+import type { Answer, Order, Tasks, UpdateTasks } from './update-tasks.ts'
 
 /** Limits of one task. */
 export interface TaskLimits {
@@ -48,9 +47,19 @@ type Client = readonly unknown[]
 /** Client of the server's own tasks, such as folding. */
 const server: Client = ['server']
 
+interface Terms {
+  readonly client: Client
+  /** Of the time that a task may take. */
+  readonly share: number
+}
+
+const usual: Terms = { client: server, share: 1 }
+
 interface Job extends PromiseWithResolvers<unknown> {
   readonly client: Client
-  readonly order: Order & { readonly name: TaskName }
+  readonly order: Order
+  /** Processor time. */
+  readonly seconds: number
   /** Null while the task is queued. */
   startedAt: number | null
 }
@@ -64,8 +73,7 @@ const maxPerClient = 20
 /** Clients whose last turn is known; another has had none. */
 const maxTurns = 1000
 
-/** A shorter text gets processor time in proportion, but at least half a second. */
-const longText = 1_000_000
+/** Beside a share of the usual time. */
 const minSeconds = 0.5
 
 /** A thread keeps its last document, tens of megabytes; starting one takes a fraction of a second. */
@@ -74,11 +82,36 @@ const idleMs = 5000
 /** Minimum interval between checks of a task's processor time. */
 const lookMs = 50
 
-/** The public part of the class. */
-export type Documents = Pick<DocumentWorker, 'run' | 'read' | 'mustBeReadable' | 'isQuarantined' | 'for'>
+/** A thread that performs tasks; `Own` are those of its module. */
+export interface Documents<Own extends Tasks> {
+  /**
+   * Runs tasks one after the other. Rejects with `TooCostly`, with a `Refusal` (429 `too-fast`)
+   * when too many are queued, or with the task's own error.
+   */
+  run<Name extends keyof Own & string>(
+    name: Name,
+    ...input: Parameters<Own[Name]>
+  ): Promise<ReturnType<Own[Name]>>
+  /**
+   * Like `run`, for a document's content: a document that exceeds a limit is quarantined, and not
+   * tried again for ten minutes. Rejects with a `Refusal` (422 `too-costly`).
+   */
+  read<Name extends keyof Own & string>(
+    channel: string,
+    name: Name,
+    ...input: Parameters<Own[Name]>
+  ): Promise<ReturnType<Own[Name]>>
+  /** Throws a `Refusal` (422 `too-costly`) for a document in quarantine. */
+  mustBeReadable(channel: string): void
+  isQuarantined(channel: string): boolean
+  /** The same for one client. Clients take turns; those with a connection or a name in common share one. */
+  for(...client: Client): Documents<Own>
+  /** The same with a share of `limits.documentSeconds`, above half a second: for what a client sends. */
+  within(share: number): Documents<Own>
+}
 
 /** The thread starts with the first task, and again after a task was ended. */
-export class DocumentWorker {
+export class DocumentWorker<Own extends Tasks = UpdateTasks> implements Documents<Own> {
   readonly #parts: WorkerParts
   readonly #quarantined = new Map<string, Quarantine>()
   readonly #waiting: Job[] = []
@@ -89,7 +122,7 @@ export class DocumentWorker {
   #isReady = false
   #ending: Promise<unknown> | null = null
   #failed = 0
-  readonly #durations = new Map<TaskName, { count: number; ms: number }>()
+  readonly #durations = new Map<string, { count: number; ms: number }>()
   #current: Job | null = null
   #cancelLook: Cancel = nothingPlanned
 
@@ -108,22 +141,50 @@ export class DocumentWorker {
   }
 
   /** Count and duration of finished tasks, including failed ones. */
-  get durations(): ReadonlyMap<TaskName, { readonly count: number; readonly ms: number }> {
+  get durations(): ReadonlyMap<string, { readonly count: number; readonly ms: number }> {
     return this.#durations
   }
 
-  /**
-   * Like `run`, for a document's content: a document that exceeds a limit is quarantined, and not
-   * tried again for ten minutes. Rejects with a `Refusal` (422 `too-costly`).
-   */
-  read<Name extends TaskName>(channel: string, name: Name, ...input: Input<Name>): Promise<Output<Name>> {
-    return this.#read(server, channel, name, input)
+  run<Name extends keyof Own & string>(name: Name, ...input: Parameters<Own[Name]>) {
+    return this.#run(usual, name, input) as Promise<ReturnType<Own[Name]>>
   }
 
-  async #read<Name extends TaskName>(client: Client, channel: string, name: Name, input: Input<Name>) {
+  read<Name extends keyof Own & string>(channel: string, name: Name, ...input: Parameters<Own[Name]>) {
+    return this.#read(usual, channel, name, input) as Promise<ReturnType<Own[Name]>>
+  }
+
+  mustBeReadable(channel: string): void {
+    const known = this.#quarantined.get(channel)
+    if (known && this.isQuarantined(channel)) throw tooCostly(channel, known.error)
+  }
+
+  isQuarantined(channel: string): boolean {
+    return this.#parts.timers.now() < (this.#quarantined.get(channel)?.until ?? 0)
+  }
+
+  for(...client: Client): Documents<Own> {
+    return this.#as({ ...usual, client })
+  }
+
+  within(share: number): Documents<Own> {
+    return this.#as({ ...usual, share })
+  }
+
+  #as(terms: Terms): Documents<Own> {
+    return {
+      run: (name, ...input) => this.#run(terms, name, input) as never,
+      read: (channel, name, ...input) => this.#read(terms, channel, name, input) as never,
+      mustBeReadable: (channel) => this.mustBeReadable(channel),
+      isQuarantined: (channel) => this.isQuarantined(channel),
+      for: (...client) => this.#as({ ...terms, client }),
+      within: (share) => this.#as({ ...terms, share }),
+    }
+  }
+
+  async #read(terms: Terms, channel: string, name: string, input: readonly unknown[]): Promise<unknown> {
     this.mustBeReadable(channel)
     try {
-      const output = await this.#run(client, name, input)
+      const output = await this.#run(terms, name, input)
       this.#quarantined.delete(channel)
       return output
     } catch (error) {
@@ -135,43 +196,20 @@ export class DocumentWorker {
     }
   }
 
-  /** Throws a `Refusal` (422 `too-costly`) for a document in quarantine. */
-  mustBeReadable(channel: string): void {
-    const known = this.#quarantined.get(channel)
-    if (known && this.isQuarantined(channel)) throw tooCostly(channel, known.error)
-  }
-
-  isQuarantined(channel: string): boolean {
-    return this.#parts.timers.now() < (this.#quarantined.get(channel)?.until ?? 0)
-  }
-
-  /**
-   * Runs tasks one after the other. Rejects with `TooCostly`, with a `Refusal` (429 `too-fast`)
-   * when too many are queued, or with the task's own error.
-   */
-  run<Name extends TaskName>(name: Name, ...input: Input<Name>): Promise<Output<Name>> {
-    return this.#run(server, name, input)
-  }
-
-  #run<Name extends TaskName>(client: Client, name: Name, input: Input<Name>): Promise<Output<Name>> {
+  #run({ client, share }: Terms, name: string, input: readonly unknown[]): Promise<unknown> {
     const isOfClient = (job: Job) => client !== server && job.client.some((part) => client.includes(part))
     const isFull = this.#waiting.length >= maxQueued
     if (isFull || this.#waiting.filter(isOfClient).length >= maxPerClient) return Promise.reject(tooMany())
-    const job: Job = { client, order: { name, input }, startedAt: null, ...Promise.withResolvers<unknown>() }
+    const job: Job = {
+      client,
+      order: { name, input },
+      seconds: secondsFor(share, this.#parts.limits),
+      startedAt: null,
+      ...Promise.withResolvers<unknown>(),
+    }
     this.#waiting.push(job)
     this.#next()
-    return job.promise as Promise<Output<Name>>
-  }
-
-  /** The same for one client. Clients take turns; those with a connection or a name in common share one. */
-  for(...client: Client): Documents {
-    return {
-      run: (name, ...input) => this.#run(client, name, input),
-      read: (channel, name, ...input) => this.#read(client, channel, name, input),
-      mustBeReadable: (channel) => this.mustBeReadable(channel),
-      isQuarantined: (channel) => this.isQuarantined(channel),
-      for: (...other) => this.for(...other),
-    }
+    return job.promise
   }
 
   /** Rejects all unfinished tasks. */
@@ -249,7 +287,7 @@ export class DocumentWorker {
   /** Ends a task that takes too much processor time; time used by others does not count. */
   async #watch(thread: Worker, job: Job): Promise<void> {
     const { limits, timers } = this.#parts
-    const seconds = secondsFor(job, limits)
+    const { seconds } = job
     const maxMs = seconds * 1000
     thread.ref()
     try {
@@ -303,12 +341,10 @@ export class DocumentWorker {
   }
 }
 
-/** Processor time for a task. */
-function secondsFor({ order: { name, input } }: Job, { documentSeconds }: TaskLimits): number {
-  const text: unknown = name === 'linesFrom' ? input[1] : null
-  if (typeof text !== 'string') return documentSeconds
-  const share = Math.round((documentSeconds * text.length * 10) / longText) / 10
-  return Math.min(documentSeconds, minSeconds + share)
+/** In tenths of a second. */
+function secondsFor(share: number, { documentSeconds }: TaskLimits): number {
+  if (share >= 1) return documentSeconds
+  return Math.min(documentSeconds, minSeconds + Math.round(documentSeconds * share * 10) / 10)
 }
 
 export const isTooCostly = (error: unknown) => error instanceof Refusal && error.code === 'too-costly'

@@ -8,7 +8,7 @@ import { isRefusal, Refusal } from '../wire/refusal.ts'
 import type { Clock } from '../wire/time.ts'
 import { documentDeleted } from './document-life.ts'
 import { contentOf, findDocument, isDeleted } from './document-reader.ts'
-import type { Rewriting } from './document-tasks.ts'
+import type { PageTasks, Rewriting } from './document-tasks.ts'
 import { type Documents, isTooCostly, TooCostly } from './document-worker.ts'
 
 interface DocumentWriting extends Rewriting {
@@ -19,7 +19,7 @@ interface DocumentWriting extends Rewriting {
 }
 
 interface WriterParts {
-  readonly documents: Documents
+  readonly documents: Documents<PageTasks>
   readonly log: Pick<Log, 'snapshot' | 'find'>
   readonly publish: (draft: Draft) => Stored | Promise<Stored>
   /** Limit of a message as JSON. */
@@ -120,7 +120,7 @@ export type EditRules = Required<Pick<ChannelType, 'refuse'>> & { readonly prepa
  * they are refused (409 `shared-document`), and if one is the newest content of a document, the first
  * read of the whole stores the same content as an update.
  */
-export function convertEdits(documents: Pick<Documents, 'read'>, now: Clock): EditRules {
+export function convertEdits(documents: Pick<Documents<PageTasks>, 'read'>, now: Clock): EditRules {
   async function convert(messages: () => readonly Message[], store: Store): Promise<void> {
     for (let tries = 1; ; tries += 1) {
       const found = messages()

@@ -11,7 +11,7 @@ import { createSeededRandom, type Random } from '../wire/time.ts'
 import { DocumentWorker, isTooCostly } from './document-worker.ts'
 import { Ledger } from './ledger.ts'
 import { pageSchema, pageTasks } from './page-schema.ts'
-import { behind, UpdateWriter } from './testing.ts'
+import { type AllTasks, behind, UpdateWriter } from './testing.ts'
 
 const rounds = Number(process.env.CROSSWIND_ROUNDS ?? 40)
 const seed = Number(process.env.CROSSWIND_SEED ?? 1)
@@ -89,7 +89,7 @@ test(`${rounds} hostile updates are stored or refused as too much, and what is s
   const failures: unknown[] = []
   const quarantined: string[] = []
   const open = () =>
-    new DocumentWorker({
+    new DocumentWorker<AllTasks>({
       tasks: pageTasks,
       limits: { documentSeconds, documentMegabytes: 384 },
       timers: processTimers,

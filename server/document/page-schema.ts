@@ -2,8 +2,8 @@
 
 import { extname } from 'node:path'
 import * as Y from 'yjs'
+import { BadUpdate, contentNumbers, type Schema, shorten } from '../documents.ts'
 import { isKnown } from './rich-text.ts'
-import { BadUpdate, contentNumbers, type Schema, shorten } from './update-reader.ts'
 
 const { gone, deleted, string, format, any, skip } = contentNumbers
 const knownTypes: ReadonlySet<number> = new Set([gone, deleted, string, format, any, skip])

@@ -14,13 +14,14 @@ import { type Documents, DocumentWorker } from './document-worker.ts'
 import { Ledger } from './ledger.ts'
 import { pageSchema, pageTasks } from './page-schema.ts'
 import { createDocument, documentText } from './rich-text.ts'
-import { behind, integrationBomb, unlimitedDocuments } from './testing.ts'
+import { type AllTasks, behind, integrationBomb, unlimitedDocuments } from './testing.ts'
+import type { UpdateTasks } from './update-tasks.ts'
 
 const histories = Number(process.env.CROSSWIND_ROUNDS ?? 5)
 const longEdits = Number(process.env.CROSSWIND_HISTORY_EDITS ?? 10_000)
 const firstSeed = Number(process.env.CROSSWIND_SEED ?? 1)
 
-function open(documentSeconds: number, documents: Documents) {
+function open(documentSeconds: number, documents: Documents<UpdateTasks>) {
   const now = () => 1
   const onFailure = (error: unknown) => assert.fail(String(error))
   let trials = 0
@@ -68,7 +69,7 @@ function open(documentSeconds: number, documents: Documents) {
 /** With a real thread. */
 function openLimited(t: TestContext, documentSeconds: number) {
   const limits = { documentSeconds, documentMegabytes: 256 }
-  const worker = new DocumentWorker({
+  const worker = new DocumentWorker<AllTasks>({
     tasks: pageTasks,
     limits,
     timers: processTimers,
@@ -224,7 +225,7 @@ const times: readonly (readonly [items: number, cpuMs: number, isTaken: boolean]
 
 for (const [items, cpuMs, isTaken] of times)
   test(`a document of ${items} items that takes ${cpuMs} ms to read ${isTaken ? 'takes an update' : 'takes no more'}`, async (t) => {
-    const documents: Documents = {
+    const documents: Documents<AllTasks> = {
       ...unlimitedDocuments,
       run: async (name, ...input) =>
         name === 'costOf' ? ({ items, cpuMs } as never) : unlimitedDocuments.run(name, ...input),

@@ -4,9 +4,11 @@ import type { TestContext } from 'node:test'
 import * as Y from 'yjs'
 import type { Log } from '../log/log.ts'
 import { upsert } from '../wire/upsert.ts'
-import { perform } from './document-tasks.ts'
+import { type PageTasks, tasks } from './document-tasks.ts'
 import type { Documents } from './document-worker.ts'
 import type { Ledger } from './ledger.ts'
+import { pageSchema } from './page-schema.ts'
+import { type UpdateTasks, updateTasks } from './update-tasks.ts'
 
 export interface Clipboard {
   readonly name: string
@@ -251,13 +253,24 @@ export function countItems(t: TestContext) {
   return count
 }
 
+export type AllTasks = UpdateTasks & PageTasks
+
+const all: AllTasks = { ...updateTasks(pageSchema), ...tasks }
+
+function perform<Name extends keyof AllTasks>(name: Name, input: Parameters<AllTasks[Name]>) {
+  // Each task is called with its own input types.
+  const task = all[name] as unknown as (...given: typeof input) => ReturnType<AllTasks[Name]>
+  return task(...input)
+}
+
 /** Runs document tasks synchronously, without limits. */
-export const unlimitedDocuments: Documents = {
+export const unlimitedDocuments: Documents<AllTasks> = {
   run: async (name, ...input) => perform(name, input),
   read: async (_channel, name, ...input) => perform(name, input),
   mustBeReadable: () => undefined,
   isQuarantined: () => false,
   for: () => unlimitedDocuments,
+  within: () => unlimitedDocuments,
 }
 
 /** A log whose appends pass the ledger, as if its channels' type declared that. */

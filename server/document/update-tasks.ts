@@ -11,7 +11,7 @@ import { createDocument } from './rich-text.ts'
 import { readUpdate, type Schema } from './update-reader.ts'
 
 const bytesOf = (update: string) => Buffer.from(update, 'base64')
-export const encoded = (update: Uint8Array) => Buffer.from(update).toString('base64')
+const encoded = (update: Uint8Array) => Buffer.from(update).toString('base64')
 
 /** Creates the tasks for documents of this schema. */
 export const updateTasks = (schema: Schema) => ({
@@ -28,6 +28,11 @@ export const updateTasks = (schema: Schema) => ({
   readUpdate: (update: string) => readUpdate(update, schema),
   recordOf: (messages: readonly Message<'update'>[]) => recordOf(messages, schema).toPlain(),
 })
+
+export type UpdateTasks = ReturnType<typeof updateTasks>
+
+/** By name: plain data in, plain data out. */
+export type Tasks = Readonly<Record<string, (...input: never[]) => unknown>>
 
 /** Returns nothing for an update that Yjs cannot read. */
 function structsIn(update: string) {
@@ -209,7 +214,7 @@ export type Answer = { readonly output: unknown } | { readonly error: unknown }
 const behindOthers = 10
 
 /** In a thread, performs the tasks that it is sent; otherwise does nothing. */
-export function answerOrders(tasks: Readonly<Record<string, (...input: never[]) => unknown>>): void {
+export function answerOrders(tasks: Tasks): void {
   if (isMainThread) return
   lowerThreadPriority(behindOthers)
   parentPort?.on('message', (order: Order) => parentPort?.postMessage(answer(order)))

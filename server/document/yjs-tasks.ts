@@ -1,6 +1,5 @@
 // The thread of an application's documents, which may contain anything.
 
-import { anySchema } from './update-reader.ts'
-import { answerOrders, updateTasks } from './update-tasks.ts'
+import { anySchema, performTasks } from '../documents.ts'
 
-answerOrders(updateTasks(anySchema))
+performTasks(anySchema)

@@ -6,7 +6,7 @@ import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import type { Duplex } from 'node:stream'
 import { limitUpgrades } from '../node-internals.ts'
 import type { AnyRequest } from '../transports/bodies.ts'
-import type { Answer, RequestHandler } from './requests.ts'
+import type { Answer, Beside, RequestHandler } from './requests.ts'
 import type { ConnectHandler, UpgradeHandler } from './websockets.ts'
 
 /** Node's servers: `http`, `https` and `http2`, secure or not. */
@@ -25,13 +25,17 @@ const ownPath = '/api/'
 function takesOver(request: AnyRequest & { originalUrl?: string }, path: string): boolean {
   // Frameworks keep the address there when they change `url`, and read it for their logs.
   const { url = '', originalUrl = url } = request
-  if (!originalUrl.startsWith(`${path}/`)) return false
+  const asked = originalUrl.startsWith('/') ? originalUrl : withoutOrigin(originalUrl)
+  if (!asked.startsWith(`${path}/`)) return false
   request.originalUrl = originalUrl
-  request.url = ownPath + originalUrl.slice(path.length + 1)
+  request.url = ownPath + asked.slice(path.length + 1)
   return true
 }
 
-/** Listeners that the application adds later also receive requests below the path. */
+/** Clients may send the whole address (RFC 9112, 3.2.2). */
+const withoutOrigin = (url: string) => url.replace(/^https?:\/\/[^/]*/i, '')
+
+/** Listeners that the application adds later also receive what is below the path. */
 export function attach(
   server: AnyServer,
   path: string,
@@ -45,27 +49,36 @@ export function attach(
   takeFrom(server, 'connect', path, handleConnect as Handler, refuseConnect as Handler)
 }
 
-/** For our own ports: everything else goes to the application, requests within the same limits. */
-export function handlersBeside(
-  path: string,
-  handlers: ServerHandlers,
-  answer: Answer = answerNotFound,
-): ServerHandlers {
+/**
+ * On ports of our own: the application gets all else, and below the path what no route takes, within the
+ * same limits. WebSockets and CONNECT of other paths are refused.
+ */
+export function handlersBeside(path: string, handlers: ServerHandlers, answer?: Answer): ServerHandlers {
+  /** Other paths must not lead to the transports' own. */
+  const leads = (request: AnyRequest) => takesOver(request, path) || !request.url?.startsWith(ownPath)
+  const elsewhere: Beside = { answer: answer ?? answerNotFound, isBelow: false }
+  const below: Beside | undefined = answer && { answer: asAsked(answer), isBelow: true }
   return {
-    handleRequest(request, response) {
-      if (takesOver(request, path)) handlers.handleRequest(request, response)
-      else handlers.handleRequest(request, response, answer)
-    },
+    handleRequest: (request, response) =>
+      handlers.handleRequest(request, response, takesOver(request, path) ? below : elsewhere),
     handleUpgrade(request, socket, head) {
-      if (takesOver(request, path)) handlers.handleUpgrade(request, socket, head)
+      if (leads(request)) handlers.handleUpgrade(request, socket, head)
       else refuseUpgrade(request, socket)
     },
     handleConnect(request, response) {
-      if (takesOver(request, path)) handlers.handleConnect(request, response)
+      if (leads(request)) handlers.handleConnect(request, response)
       else refuseConnect(request, response)
     },
   }
 }
+
+/** With the address that the client asked for. */
+const asAsked =
+  (answer: Answer): Answer =>
+  (request: AnyRequest & { originalUrl?: string }, response) => {
+    request.url = request.originalUrl ?? request.url
+    answer(request, response)
+  }
 
 function refuseUpgrade(_request: AnyRequest, socket: Duplex): void {
   socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')

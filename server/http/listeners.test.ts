@@ -42,6 +42,7 @@ async function listenDeaf(more: Partial<ListenerSettings> = {}) {
     socketPaths: new Set<string>(),
     authorizeSocket: async () => undefined,
     handleMessage: () => Promise.reject(new Error('not asked')),
+    takes: () => true,
     webSockets: () => 0,
     penalties: new RateLimit(100, Date.now),
     budget: new Budget(testConfig.limits, processTimers),

@@ -20,7 +20,7 @@ import { FairStart } from './fair-start.ts'
 import { formatBare, refuse, respond } from './refusals.ts'
 
 interface RequestParts {
-  readonly app: App
+  readonly app: Pick<App, 'koa' | 'penalties' | 'budget' | 'handleMessage' | 'takes'>
   readonly connections: Pick<Connections, 'of'>
   readonly settings: Pick<EngineSettings['limits'], 'maxConnections' | 'maxMessageBytes'>
   readonly origins: OriginRules
@@ -38,8 +38,15 @@ const arrived = channel('crosswind:arrived')
 /** Answers requests: the transports, and on ports of our own also an application. */
 export type Answer = (request: AnyRequest, response: ServerResponse | Http2ServerResponse) => void
 
-/** `answer`: instead of the transports, within the same limits. */
-export type RequestHandler = (...given: [...Parameters<Answer>, answer?: Answer]) => void
+/** An application on ports of our own. */
+export interface Beside {
+  readonly answer: Answer
+  /** Whether the request is below our path: then the application gets what no route takes. */
+  readonly isBelow: boolean
+}
+
+/** `beside`: may answer instead of the transports, within the same limits. */
+export type RequestHandler = (...given: [...Parameters<Answer>, beside?: Beside]) => void
 
 /** The listener for requests. */
 export function createRequestHandler(parts: RequestParts): RequestHandler {
@@ -48,7 +55,7 @@ export function createRequestHandler(parts: RequestParts): RequestHandler {
   const fair = new FairStart(requestsInTurn)
   const answerAsKoa = app.koa.callback() as unknown as Answer
 
-  return (request, response, answer) => {
+  return (request, response, beside) => {
     const connection = connections.of(request)
     // A destroyed session can still emit requests already read.
     if (!connection || connection.session?.destroyed) return
@@ -62,7 +69,7 @@ export function createRequestHandler(parts: RequestParts): RequestHandler {
         const bytes = Math.min(connection.socket.bytesRead - bytesBefore, settings.maxMessageBytes)
         if (response.statusCode >= 400) penalties.charge(key, costOfRefusal(bytes))
       })
-      take(connection, request, response, answer)
+      take(connection, request, response, beside)
     }
     const start = () => fair.run(connection, begin)
     const startWhenAllowed = () => {
@@ -78,7 +85,7 @@ export function createRequestHandler(parts: RequestParts): RequestHandler {
     connection: Connection,
     request: AnyRequest,
     response: ServerResponse | Http2ServerResponse,
-    answer: Answer | undefined,
+    beside: Beside | undefined,
   ): void {
     if ('stream' in request) endStream(request)
     else endLeftover(request, response as ServerResponse)
@@ -87,7 +94,7 @@ export function createRequestHandler(parts: RequestParts): RequestHandler {
       refuse(request, response, tooManyConnections(settings.maxConnections), origins)
     } else if ('stream' in request && headerBytes(request) > maxHeaderBytes)
       refuse(request, response, headersTooLarge(), origins, isSmallEnoughToExplain(request))
-    else if (answer) answer(request, response)
+    else if (beside && !(beside.isBelow && app.takes(request))) beside.answer(request, response)
     else if (isMessage(request)) handleMessage(request, response)
     else answerAsKoa(request, response)
   }

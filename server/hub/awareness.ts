@@ -10,6 +10,7 @@ import {
 import { Refusal } from '../wire/refusal.ts'
 import { type Cancel, nothingPlanned, type Timers } from '../wire/time.ts'
 import { upsert } from '../wire/upsert.ts'
+import { admitStates } from './admission.ts'
 import { Delivery } from './delivery.ts'
 import { PresenceBudget, type Spender } from './presence-budget.ts'
 import { type Client, type ClientKey, clientKey } from './registry.ts'
@@ -147,6 +148,9 @@ export class Awareness {
   show({ identity, page }: Client, report: AwarenessReport, opening: number): void {
     const { window = identity.id, channel = page, state } = report
     checkReport(identity.id, { window, channel, state }, this.#parts.typeOf)
+    // Whoever admitted it did not know the channel.
+    const shape = report.channel === undefined ? this.#parts.typeOf(channel).state : undefined
+    if (shape) admitStates(shape)({ state })
     if (!identity.channels.has(channel)) {
       const sentence = `"${identity.id}" does not read channel "${channel}"; a window is shown only where it reads.`
       throw new Refusal('bad-shape', sentence)

@@ -23,9 +23,17 @@ import { limitsOf } from '../log/open-log.ts'
 import type { Grant } from '../security/grants.ts'
 import { isPattern } from '../security/permits.ts'
 import type { Admission } from '../transports/transport.ts'
-import { type Bodies, type Draft, isChannelName, type Kind, type Message } from '../wire/messages.ts'
+import {
+  type AwarenessReport,
+  type Bodies,
+  type Draft,
+  isChannelName,
+  type Kind,
+  type Message,
+} from '../wire/messages.ts'
 import { isRefusal, Refusal } from '../wire/refusal.ts'
 import type { Timers } from '../wire/time.ts'
+import { upsert } from '../wire/upsert.ts'
 import { isSchema, type StandardSchema } from './standard-schema.ts'
 import { checkType, forgiving } from './type-check.ts'
 import { Validation } from './validation.ts'
@@ -67,9 +75,7 @@ interface ChannelsParts {
   /** Receives errors of the application's schemas and types. */
   readonly onFailure: (error: unknown) => void
   /** Names of senders that are the server's, besides those that it always has. */
-  readonly reserved?: readonly string[]
-  /** By default a state is any JSON. */
-  readonly awareness?: Admission['awareness']
+  readonly reserved?: readonly string[] | undefined
 }
 
 /** The rules of an application's channels. */
@@ -79,16 +85,17 @@ export class Channels implements Admission {
   readonly #validation: Validation
   readonly haveDocuments: boolean
   readonly typeOf: TypeOf
-  /** Names of senders that are the server's, besides those that it always has. */
   readonly #reserved: readonly string[]
+  readonly #anyState: Admission['awareness']
+  readonly #states = new WeakMap<ChannelType, Admission['awareness']>()
 
   /** Throws an `Error` that names what does not fit. */
-  constructor({ rules, settings, timers, onFailure, reserved = [], awareness }: ChannelsParts) {
+  constructor({ rules, settings, timers, onFailure, reserved = [] }: ChannelsParts) {
     const { limits } = settings
     this.#rules = Object.entries(rules)
     this.#reserved = reserved
     this.#validation = new Validation({ limits, timers, onFailure })
-    this.awareness = awareness ?? admitStates(jsonState(limits.stateBytes))
+    this.#anyState = admitStates(jsonState(limits.stateBytes))
     for (const [pattern, rule] of this.#rules) {
       if (!isPattern(pattern))
         throw new Error(`createCrosswind: "${pattern}" in channels cannot name a channel.`)
@@ -149,7 +156,19 @@ export class Channels implements Admission {
     throw new Refusal('bad-channel', sentence, id)
   }
 
-  readonly awareness: Admission['awareness']
+  /** Whether clients may not use this name of a sender. */
+  isReserved(name: string): boolean {
+    return this.#reserved.includes(name)
+  }
+
+  /** What a client shows, in the shape that the channel's type declares; without a channel, that of `*`. */
+  readonly awareness = (given: unknown): AwarenessReport => {
+    const channel: unknown = Object(given).channel
+    const type = this.typeOf(typeof channel === 'string' ? channel : '')
+    const { state } = type
+    if (!state) return this.#anyState(given)
+    return upsert(this.#states, type, () => admitStates(state))(given)
+  }
 
   readonly draft = (given: unknown): Draft => {
     const draft = admitDraft(given, this.typeOf, this.#reserved)

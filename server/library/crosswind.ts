@@ -1,19 +1,28 @@
 // The server as an application has it: serves clients, publishes, reads, deletes, ends sessions.
 
+import type { ServerResponse } from 'node:http'
+import type { Http2ServerResponse } from 'node:http2'
 import type { Doc } from 'yjs'
 import { processTimers } from '../../scripts/process.ts'
 import { refuseOthers } from '../../scripts/suggestion.ts'
+import type { Documents } from '../document/document-worker.ts'
+import type { Tasks } from '../document/update-tasks.ts'
 import type { Engine } from '../engine.ts'
 import { type AnyServer, handlersBelow, handlersBeside } from '../http/attach.ts'
 import type { Ports } from '../http/listeners.ts'
+import { answerErrors, refuse, reportFailure } from '../http/refusals.ts'
 import type { Answer } from '../http/requests.ts'
 import { applicationName } from '../hub/admission.ts'
 import type { Who } from '../hub/subscriber.ts'
 import { erasureOf } from '../log/expiries.ts'
 import { parsed, writerOf } from '../log/kept-json.ts'
 import { newEpoch } from '../log/log.ts'
+import { crossOrigin, mustBeAllowed, needsSession, securityHeaders } from '../security/middleware.ts'
 import { checkUser } from '../security/permits.ts'
 import { revocationsChannel } from '../security/revocations.ts'
+import type { Begin } from '../serving.ts'
+import { type Answering, answerParts, chargeAnswers } from '../transports/answers.ts'
+import { type AnyRequest, connectionOf } from '../transports/bodies.ts'
 import type { HistoryPortion, HistoryUpdate } from '../wire/document-history.ts'
 import {
   type Cursor,
@@ -26,7 +35,10 @@ import {
   type Message,
   parseCursor,
 } from '../wire/messages.ts'
+import type { MonitorReply } from '../wire/monitor.ts'
 import { Refusal } from '../wire/refusal.ts'
+import { upsert } from '../wire/upsert.ts'
+import { Caller, type Limiter, rateLimit } from './caller.ts'
 import { numberIn, pageBefore, pagesAfter } from './channel-pages.ts'
 import type { Channels } from './channels.ts'
 import { readHistory } from './document-history.ts'
@@ -70,6 +82,14 @@ const documentUpdate = ({ seq, from, acceptedAt, update }: HistoryUpdate): Docum
   update: Buffer.from(update, 'base64'),
 })
 
+interface Publishing {
+  readonly id?: string
+  readonly user?: string
+  readonly kind?: Kind
+  readonly from?: string
+  readonly at?: number
+}
+
 /** Ports of the server's own. */
 export interface Listening {
   /** Default: `localhost`, which is 127.0.0.1; 0.0.0.0 and :: accept other machines. */
@@ -91,10 +111,38 @@ interface CrosswindParts {
   readonly isOpen: boolean
   /** Of the log's file; empty if it has none. */
   readonly folder: string
+  /** Default of `close`. */
+  readonly drainMs: number
 }
 
-/** Time to ask clients to leave, ms. */
-export const usualDrainMs = 5000
+/** A client that is connected, or polls. */
+export interface ClientInfo {
+  /** Its name, as in the `from` of its messages. */
+  readonly id: string
+  readonly channels: readonly string[]
+  /** Such as `sse/2`. */
+  readonly mode: string
+  /** What it has not read yet. */
+  readonly backlogBytes: number
+  /** Messages that it was not sent because it reads too slowly. */
+  readonly droppedMessages: number
+  /** When it last sent something, ms since the epoch; null for never. */
+  readonly heardAt: number | null
+}
+
+/** What is used of Koa. */
+export interface KoaLike {
+  // biome-ignore lint/suspicious/noExplicitAny: Koa's own types are those of the application.
+  use(middleware: (ctx: any, next: () => Promise<any>) => any): unknown
+  on(event: 'error', listener: (error: unknown) => void): unknown
+}
+
+interface DocumentThreads<Own extends Tasks> {
+  /** For what is stored. */
+  readonly stored: Documents<Own>
+  /** For what clients send, which must not delay the documents. */
+  readonly sent: Documents<Own>
+}
 
 type Handlers = ReturnType<typeof handlersBelow>
 
@@ -111,6 +159,8 @@ export class Crosswind {
   readonly #channels: Channels
   readonly #isOpen: boolean
   readonly #folder: string
+  readonly #drainMs: number
+  readonly #callers = new WeakMap<AnyRequest, Promise<Caller>>()
   #ids = 0
 
   /** @internal */
@@ -118,12 +168,13 @@ export class Crosswind {
     return new Crosswind(parts)
   }
 
-  private constructor({ engine, path, channels, isOpen, folder }: CrosswindParts) {
+  private constructor({ engine, path, channels, isOpen, folder, drainMs }: CrosswindParts) {
     this.#engine = engine
     this.#path = path
     this.#channels = channels
     this.#isOpen = isOpen
     this.#folder = folder
+    this.#drainMs = drainMs
     const { handler, express, koa, fastify } = handlersBelow(path, engine.handlers.handleRequest)
     this.handler = handler
     this.express = express
@@ -148,7 +199,8 @@ export class Crosswind {
   /**
    * Opens two ports with TLS, where connections cost what one client may cost and no more: one with
    * HTTP/2 (HTTP/1.1 for clients without it), and one with HTTP/1.1 alone. What is below `path` is
-   * served, all else goes to `answer`, such as `app.callback()` of Koa; without one it is 404. With
+   * served, all else goes to `answer`, such as `app.callback()` of Koa; without one it is 404. So does
+   * what is below `path` and none of Crosswind's endpoints: an application may have routes there. With
    * several workers, the first process opens none, and waits until they serve. Rejects with one
    * sentence if a port cannot be opened, and closes everything.
    */
@@ -162,11 +214,116 @@ export class Crosswind {
     )
 
   /** Whether it may accept clients, as load balancers ask. `reason` is a clause; null while it may. */
-  readonly ready = (): { readonly isReady: boolean; readonly reason: string | null } => {
+  readonly ready = (): {
+    readonly isReady: boolean
+    readonly isDraining: boolean
+    readonly reason: string | null
+  } => {
     const { hub, health } = this.#engine.current
-    const reason = hub.isDraining() ? 'it is shutting down' : health.whyUnready()
-    return { isReady: reason === null, reason }
+    const isDraining = hub.isDraining()
+    const reason = isDraining ? 'it is shutting down' : health.whyUnready()
+    return { isReady: reason === null, isDraining, reason }
   }
+
+  /**
+   * Throws a `Refusal` (503 `draining`) while this server is cut off from its log, so that what it could
+   * answer is old.
+   */
+  readonly mustBeCurrent = (): void => this.#engine.current.health.mustBeCurrent()
+
+  /** Resolves to the reason when another log has replaced the one in use and could not be opened. */
+  get lost(): Promise<string> {
+    return this.#engine.lost
+  }
+
+  /** Those in force: a broker may allow smaller messages than `maxMessageBytes` says. */
+  get limits() {
+    return this.#engine.current.limits
+  }
+
+  /** The clients of this process. */
+  readonly clients = (): readonly ClientInfo[] => this.#engine.current.hub.windows()
+
+  /**
+   * How many clients there are; of a channel, how many name it first, at all servers of the log, with those
+   * that share a connection.
+   */
+  readonly clientCount = (channel?: string): number => {
+    const { hub } = this.#engine.current
+    return channel === undefined ? hub.windowCount() : hub.windowsOn(channel)
+  }
+
+  /** The load of each process, by second: of those that ended after `after`, ms since the epoch. */
+  readonly monitor = ({ after = 0 }: { readonly after?: number } = {}): MonitorReply =>
+    this.#engine.current.monitor.reply(after)
+
+  /**
+   * Calls `begin` with the log: at once, and again whenever another log has replaced the one in use, as
+   * when a stream of NATS was deleted. What `begin` returns is called before that log is closed.
+   */
+  readonly onLog = (begin: Begin): void => this.#engine.onLog(begin)
+
+  /**
+   * Who sends a request of the application's own, by a ticket, a token or the application's cookie.
+   * Rejects with a `Refusal`: 401 as `authorize` says, 403 `foreign-origin` or `foreign-host`.
+   */
+  readonly caller = (request: AnyRequest): Promise<Caller> =>
+    upsert(this.#callers, request, () => this.#callerOf(request))
+
+  async #callerOf(request: AnyRequest): Promise<Caller> {
+    mustBeAllowed(request, this.#engine.origins)
+    const { access, app, hub } = this.#engine.current
+    return new Caller({
+      request,
+      grant: await access.grantFor(request),
+      hub,
+      channels: this.#channels,
+      bodies: app.bodies,
+      readingRate: app.readingRate,
+      now: processTimers.now,
+    })
+  }
+
+  /**
+   * Guards the routes of a Koa application, which are added after it, as Crosswind's own are: refusals and
+   * other errors become answers, pages of other origins are refused, paths that are not open need a
+   * `caller`, and answers that wait to be read count by their size (`limits.connectionBytes`).
+   */
+  readonly guard = (
+    app: KoaLike,
+    { isOpen = () => false }: { readonly isOpen?: (path: string) => boolean } = {},
+  ): void => {
+    app.on('error', reportFailure)
+    app.use(answerErrors)
+    app.use(securityHeaders)
+    app.use(crossOrigin(this.#engine.origins))
+    app.use(async (ctx, next) => {
+      if (needsSession(ctx.path, isOpen)) await this.caller(ctx.req)
+      await chargeAnswers(this.#engine.current.app.budget)(ctx, next)
+    })
+  }
+
+  /**
+   * Answers in parts that are made while they are read, by the context of Koa. `characters`, about as many
+   * as there are, count against the pace of reading (`Caller#mustPace`) and, until they are read, among the
+   * unread answers. Throws a `Refusal` (503 `too-much-begun`).
+   */
+  readonly answer = (ctx: Answering, characters: number, parts: () => Iterable<string | Buffer>): void => {
+    const { readingRate, budget } = this.#engine.current.app
+    readingRate.charge(connectionOf(ctx.req), characters)
+    answerParts(ctx, budget, characters, parts)
+  }
+
+  /** Answers a request by an error, as JSON: a `Refusal` as it is, any other as 500 `internal`. */
+  readonly refuse = (request: AnyRequest, response: ServerResponse | Http2ServerResponse, error: unknown) =>
+    refuse(request, response, error, this.#engine.origins)
+
+  /**
+   * Limits requests of the application's own: returns a function that takes a caller, and throws a
+   * `Refusal` (429 `too-fast`) with this sentence beyond the rate. Each connection is counted by itself.
+   */
+  readonly rateLimit = (perSecond: number, sentence: string): Limiter =>
+    rateLimit(perSecond, sentence, processTimers.now)
 
   /**
    * Figures of this server, of all its workers, in Prometheus' text format; docs/operating.md explains
@@ -177,7 +334,7 @@ export class Crosswind {
   /**
    * Resolves once it is stored and sent; rejects if it does not fit the channel. `id`: the same one with the same data is stored once.
    * `user`: on whose behalf. `kind`: on a channel with a type of the application, by default the first that the type declares;
-   * `data` is its body.
+   * `data` is its body. `from`: one of `reservedNames`, by default `server`. `at`: when it was, ms since the epoch, by default now.
    */
   readonly publish = async (
     channel: string,
@@ -186,17 +343,21 @@ export class Crosswind {
       id,
       user,
       kind = this.#channels.usualKind(channel),
-    }: { readonly id?: string; readonly user?: string; readonly kind?: Kind } = {},
+      from = applicationName,
+      at = processTimers.now(),
+    }: Publishing = {},
   ): Promise<Stored> => {
     if (user !== undefined) checkUser('publish: user', user)
+    if (from !== applicationName && !this.#channels.isReserved(from))
+      throw new Error(`publish: from is ${JSON.stringify(from)}; it must be one of reservedNames.`)
     // A copy: the application may change its own.
     const copy = JSON.parse(jsonOf(data, 'publish'))
     const draft: Draft = {
-      id: id === undefined ? this.#nextId() : `${applicationName}-${id}`,
+      id: id === undefined ? this.#nextId(from) : `${from}-${id}`,
       channel,
       kind,
-      from: applicationName,
-      at: processTimers.now(),
+      from,
+      at,
       body: kind === 'json' ? { data: copy } : copy,
     }
     const completed = await this.#channels.complete(draft, { user: user ?? null }, null)
@@ -292,6 +453,34 @@ export class Crosswind {
   }
 
   /**
+   * A portion of the same, as JSON for a client: `base`, what was joined before `updates`, or null; `next`,
+   * to be given as `after` for the next portion, null at the end. Resolves to null if the log has joined
+   * what is after `after`: begin again.
+   */
+  readonly readHistory = async (
+    channel: string,
+    { after = null }: { readonly after?: string | null } = {},
+  ): Promise<HistoryPortion | null> => {
+    this.#mustBeDocument(channel)
+    const { log, health } = this.#engine.current
+    health.mustBeCurrent()
+    return readHistory(log, channel, parseCursor(after))
+  }
+
+  /**
+   * The threads that read documents and what is sent of them, beside the event loop. `Own` are the tasks of
+   * the module `documents.tasks`.
+   */
+  readonly documentThreads = <Own extends Tasks = Tasks>(): DocumentThreads<Own> => {
+    const { documents } = this.#engine.current
+    if (!documents) throw new Error('documentThreads: no channel is a document.')
+    const { documents: stored, sent } = documents as unknown as Readonly<
+      Record<'documents' | 'sent', Documents<Own>>
+    >
+    return { stored, sent }
+  }
+
+  /**
    * Copies the log into a new file while the server runs, in a thread of its own. Resolves to the number
    * of the newest message in it. Rejects if the log is not in a file, or the file is there. To restore it,
    * put it as `log.db` into the empty folder of a server that does not run.
@@ -342,14 +531,15 @@ export class Crosswind {
     this.#engine.current.hub.end(checkWho(who), true)
   }
 
-  readonly close = async ({ drainMs = usualDrainMs }: { readonly drainMs?: number } = {}): Promise<void> => {
+  /** Asks clients to leave, within `drainMs`, and closes the log. Idempotent. */
+  readonly close = async ({ drainMs = this.#drainMs }: { readonly drainMs?: number } = {}): Promise<void> => {
     await this.#engine.close(drainMs)
   }
 
   /** For messages that the application publishes without an id of their own. */
-  #nextId(): string {
+  #nextId(from = applicationName): string {
     this.#ids += 1
-    return `${applicationName}-${newEpoch(Math.random)}.${this.#ids}`
+    return `${from}-${newEpoch(Math.random)}.${this.#ids}`
   }
 
   #mustBeDocument(channel: string): void {

@@ -3,6 +3,7 @@
 import { availableParallelism } from 'node:os'
 import { refuseOthers } from '../../scripts/suggestion.ts'
 import { checkEngine, type EngineSettings } from '../config/engine-settings.ts'
+import type { Schema } from '../document/update-reader.ts'
 import type { Durability } from '../log/sqlite-log.ts'
 import type { Authorize } from '../security/permits.ts'
 import type { ChannelRule } from './channels.ts'
@@ -26,14 +27,26 @@ export type Storage =
   /** A queue of Amazon SQS, which each message passes before it is stored in a folder as above. */
   | {
       readonly kind: 'sqs'
-      readonly folder: string
+      /** Without one it is stored in memory. */
+      readonly folder?: string
       readonly durability?: Durability
       /** Created if missing, as is one with the suffix `-dead`; default `crosswind`. */
       readonly queue?: string
       readonly region?: string
       /** Another server with SQS's API. */
       readonly endpoint?: string
+      /** Until a message that was received and not deleted is received again, s. */
+      readonly visibilitySeconds?: number
+      /** How often a message is received before it is a dead letter. */
+      readonly maxReceives?: number
     }
+
+/** What documents may contain, and what is done with them beside the event loop. */
+export interface DocumentOptions {
+  readonly schema?: Schema
+  /** A module that calls `performTasks` with the same schema and tasks of the application's own. */
+  readonly tasks?: URL
+}
 
 export interface CrosswindOptions {
   /** Where its endpoints are, such as `/realtime`. */
@@ -52,6 +65,8 @@ export interface CrosswindOptions {
   readonly secret?: string
   /** Where messages are stored. Default: in memory. */
   readonly storage?: Storage
+  /** Of the channels that are documents. Default: any shape. */
+  readonly documents?: DocumentOptions
   /**
    * How many processes serve clients on the ports of `listen`; `auto` is one for each core. With
    * several, one more has the log: it runs the program first and, in `listen`, forks the others, which
@@ -70,9 +85,27 @@ export interface CrosswindOptions {
    * no others on a loopback address, elsewhere any.
    */
   readonly allowedHosts?: readonly string[]
+  /** Ports of the same hosts, besides those of `listen`, whose pages may use it, such as that of a front. */
+  readonly allowedPorts?: readonly number[]
+  /** Names of senders, besides `server`, that clients may not use, and `publish` may. */
+  readonly reservedNames?: readonly string[]
+  /** How long a long poll is held at most, ms, 0 to 25,000. Default: 25,000. */
+  readonly holdMs?: number
+  /** Time for clients to leave, ms: when it closes, when another log replaces it. Default: 5,000. */
+  readonly drainMs?: number
+  /** How a client makes room for a channel beyond `limits.maxChannels`: a clause of its refusal. */
+  readonly roomMaking?: string
+  /** Ends a start that waits for its broker: `createCrosswind` then rejects. */
+  readonly signal?: AbortSignal | undefined
   /** Receives errors of the log and of streams, of `validate` and `authorize`, and answers of theirs that cannot be used. */
   readonly onFailure?: (error: unknown) => void
 }
+
+/** Of a long poll: its client asks for less if it wants less. Many proxies cut an answer after 30 s. */
+export const longestHoldMs = 25_000
+
+export const usualDrainMs = 5000
+const longestDrainMs = 60_000
 
 const minSecret = 32
 const maxWorkers = 64
@@ -88,23 +121,31 @@ const optionNames: readonly (keyof CrosswindOptions)[] = [
   'authorize',
   'secret',
   'storage',
+  'documents',
   'workers',
   'limits',
   'heartbeatMs',
   'allowedOrigins',
   'allowedHosts',
+  'allowedPorts',
+  'reservedNames',
+  'holdMs',
+  'drainMs',
+  'roomMaking',
+  'signal',
   'onFailure',
 ]
 
 const storageNames: Readonly<Record<string, readonly string[]>> = {
   sqlite: ['kind', 'folder', 'durability'],
   nats: ['kind', 'servers', 'stream', 'replicas', 'credentialsFile'],
-  sqs: ['kind', 'folder', 'durability', 'queue', 'region', 'endpoint'],
+  sqs: ['kind', 'folder', 'durability', 'queue', 'region', 'endpoint', 'visibilitySeconds', 'maxReceives'],
 }
 
 /** Throws an `Error` that names the option, its value and what is allowed. */
 export function checkOptions(options: CrosswindOptions): void {
   const { path, authorize, secret, storage = 'memory', workers = 1 } = options
+  const { holdMs = longestHoldMs, drainMs = usualDrainMs, reservedNames = [] } = options
   refuseOthers('createCrosswind', options, optionNames)
   if (storage !== 'memory') checkStorage(storage)
   if (!/^(\/[\w.~-]+)+$/.test(path))
@@ -115,6 +156,15 @@ export function checkOptions(options: CrosswindOptions): void {
     throw new Error(
       `createCrosswind: workers is ${JSON.stringify(workers)}; it must be a whole number from 1 to ${maxWorkers}, or "auto".`,
     )
+  if (!(holdMs >= 0 && holdMs <= longestHoldMs))
+    throw new Error(`createCrosswind: holdMs is ${holdMs}; it must be from 0 to ${longestHoldMs}.`)
+  if (!(drainMs >= 0 && drainMs <= longestDrainMs))
+    throw new Error(`createCrosswind: drainMs is ${drainMs}; it must be from 0 to ${longestDrainMs}.`)
+  for (const name of reservedNames)
+    if (!/^[A-Za-z0-9_.]{1,48}$/.test(name))
+      throw new Error(
+        `createCrosswind: reservedNames has ${JSON.stringify(name)}; each must be 1 to 48 letters, digits, "_" or ".".`,
+      )
   if (secret !== undefined && secret.length < minSecret)
     throw new Error(`createCrosswind: secret has ${secret.length} characters; it needs ${minSecret}.`)
 }
@@ -126,12 +176,15 @@ function checkStorage(storage: Exclude<Storage, 'memory'>): void {
       `createCrosswind: storage is ${JSON.stringify(storage)}; it must be "memory", or have the kind "sqlite", "nats" or "sqs".`,
     )
   refuseOthers(`createCrosswind: storage, of the kind ${storage.kind},`, storage, names)
+  if (storage.kind === 'sqs' && storage.folder === undefined) return
   if (storage.kind !== 'nats' && typeof storage.folder !== 'string')
     throw new Error(`createCrosswind: storage.folder is ${storage.folder}; it must be a path.`)
 }
 
-const isFile = (storage: Storage): storage is Extract<Storage, { readonly folder: string }> =>
-  storage instanceof Object && storage.kind !== 'nats'
+const isFile = (storage: Storage): storage is Filed =>
+  storage instanceof Object && storage.kind !== 'nats' && storage.folder !== undefined
+
+type Filed = Exclude<Storage, 'memory' | { readonly kind: 'nats' }> & { readonly folder: string }
 
 /** The folder of the log's file; empty if it has none. */
 export const folderOf = ({ storage = 'memory' }: Pick<CrosswindOptions, 'storage'>) =>

@@ -1,11 +1,12 @@
 // The endpoints beside the transports: tickets, the clock, and a channel's past.
 
+import type { Health } from '../health.ts'
 import { maxHeaderBytes } from '../http/connections.ts'
 import { messageText } from '../log/kept-json.ts'
+import type { Log } from '../log/log.ts'
 import { fingerprintFor, refuseReading } from '../security/grants.ts'
 import { grantOf } from '../security/middleware.ts'
-import { sessionPath } from '../security/tickets.ts'
-import type { Serving } from '../serving.ts'
+import { sessionPath, type TicketGate } from '../security/tickets.ts'
 import { answerParts } from '../transports/answers.ts'
 import { connectionOf } from '../transports/bodies.ts'
 import { type Mounting, queryOf } from '../transports/transport.ts'
@@ -18,9 +19,16 @@ import type { Channels } from './channels.ts'
 /** As much as the headers of a request may have, which can carry a token, too. */
 const maxSessionBytes = maxHeaderBytes
 
+interface RouteParts {
+  readonly log: Log
+  readonly health: Pick<Health, 'mustBeCurrent'>
+  /** Null if everyone is served. */
+  readonly gate: TicketGate | null
+}
+
 export function mountRoutes(
   { router, bodies, budget, readingRate, timers }: Mounting,
-  { log, health, gate }: Serving,
+  { log, health, gate }: RouteParts,
   channels: Channels,
 ): void {
   router.post(sessionPath, async (ctx) => {

@@ -16,6 +16,7 @@ const typeParts: Parts<ChannelType> = {
   prepare: 'function',
   expiry: 'function',
   showsWindows: 'boolean',
+  state: 'function',
 }
 
 const kindParts: Parts<KindRules> = {

@@ -95,15 +95,8 @@ export type OnFailure = (error: unknown) => void
 /** Runs `run` once, at once or later. */
 export type Defer = (run: () => void) => void
 
-export interface Log {
-  /**
-   * Stores a draft, notifies followers in order, then returns its number: synchronously if it is
-   * stored within the call, else as a promise. Idempotent: while the log holds a draft or has it
-   * pending, the same draft (`id`, sender, channel) has the same number; one that is only in a base
-   * is stored again. Never throws; rejects with a `Refusal` (`id-taken`, `too-many-channels`, what the
-   * channel's type refuses, `log-unavailable`, `log-full`, `draining`) or the store's error. A rejected draft is not stored, except that with `log-unavailable` it may be.
-   */
-  readonly append: (draft: Draft, acceptedAt: number) => number | Promise<number>
+/** What an application may do with its server's log. Messages must not be changed: they are the log's own. */
+export interface ReadableLog {
   /**
    * Waits until a pending message is stored. Null if the log holds no message with that id, sender
    * and channel.
@@ -135,6 +128,17 @@ export interface Log {
   readonly follow: (onMessage: OnMessage) => () => void
   /** The newest number of each channel, as seen by followers; live. */
   readonly heads: () => ReadonlyMap<string, number>
+}
+
+export interface Log extends ReadableLog {
+  /**
+   * Stores a draft, notifies followers in order, then returns its number: synchronously if it is
+   * stored within the call, else as a promise. Idempotent: while the log holds a draft or has it
+   * pending, the same draft (`id`, sender, channel) has the same number; one that is only in a base
+   * is stored again. Never throws; rejects with a `Refusal` (`id-taken`, `too-many-channels`, what the
+   * channel's type refuses, `log-unavailable`, `log-full`, `draining`) or the store's error. A rejected draft is not stored, except that with `log-unavailable` it may be.
+   */
+  readonly append: (draft: Draft, acceptedAt: number) => number | Promise<number>
   /** Completes pending appends, then closes the store. Idempotent. */
   readonly close: () => Promise<void>
 }

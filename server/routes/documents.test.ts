@@ -10,25 +10,24 @@ import Koa from 'koa'
 import * as Y from 'yjs'
 import { openPort } from '../../scripts/open-port.ts'
 import { processTimers } from '../../scripts/process.ts'
+import { defaultEngine } from '../config/engine-settings.ts'
 import { Directory } from '../document/directory.ts'
 import { type Documents, DocumentWorker } from '../document/document-worker.ts'
 import { Ledger } from '../document/ledger.ts'
 import { pageSchema, pageTasks } from '../document/page-schema.ts'
-import { behind, integrationBomb } from '../document/testing.ts'
+import { type AllTasks, behind, integrationBomb } from '../document/testing.ts'
 import { wrongFiles } from '../document/wrong-files-testing.ts'
 import { answerErrors } from '../http/refusals.ts'
-import { RateLimit } from '../hub/rate-limit.ts'
+import { rateLimit } from '../library/caller.ts'
+import { readHistory } from '../library/document-history.ts'
 import { foldAt } from '../log/folding.ts'
 import { ampleLimits, countTo } from '../log/log-testing.ts'
 import { createMemoryLog } from '../log/memory-log.ts'
-import { channelsOfPage, pageTypes, unchecked } from '../page-testing.ts'
+import { callersOf, pageTypes, unchecked } from '../page-testing.ts'
 import { Access } from '../security/access.ts'
 import { openGrant } from '../security/grants.ts'
-import { requireSession } from '../security/middleware.ts'
 import { key, plainRights } from '../security/testing.ts'
-import { Bodies } from '../transports/bodies.ts'
-import { Budget } from '../transports/budget.ts'
-import { isKind } from '../wire/messages.ts'
+import { isKind, parseCursor } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 import { nothingPlanned } from '../wire/time.ts'
 import { mountDocuments } from './documents.ts'
@@ -40,7 +39,7 @@ async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) 
   const { now } = processTimers
   const onFailure = (error: unknown) => assert.fail(String(error))
   const openWorker = () =>
-    new DocumentWorker({
+    new DocumentWorker<AllTasks>({
       tasks: pageTasks,
       limits: { documentSeconds, documentMegabytes: 256 },
       timers: processTimers,
@@ -51,7 +50,10 @@ async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) 
   const texts = openWorker()
   /** Whose turn each task took. */
   const clients: (readonly unknown[])[] = []
-  const inTurns = (worker: DocumentWorker, onTask: () => void = nothingPlanned): Documents => ({
+  const inTurns = (
+    worker: Documents<AllTasks>,
+    onTask: () => void = nothingPlanned,
+  ): Documents<AllTasks> => ({
     ...worker.for('test'),
     for(...client) {
       clients.push(client)
@@ -89,37 +91,35 @@ async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) 
     clock: now,
   })
   const router = new Router()
-  mountDocuments(router, {
-    hub: {
-      windowsOn: () => 0,
-      waitMs: () => 0,
-      publish: async (draft) => ({ type: 'stored', id: draft.id, seq: await log.append(draft, now()) }),
-    },
-    log,
-    channels: channelsOfPage,
-    documents: inTurns(documents),
-    texts: inTurns(texts, () => {
+  const hub: Parameters<typeof callersOf>[1] = {
+    waitMs: () => 0,
+    publish: async (draft) => ({ type: 'stored', id: draft.id, seq: await log.append(draft, now()) }),
+  }
+  const directory = new Directory(log)
+  const threads = {
+    stored: inTurns(documents),
+    sent: inTurns(texts, () => {
       textCount += 1
       onText()
     }),
-    access,
-    timers: processTimers,
-    directory: new Directory(log),
-    bodies: new Bodies({
-      limits: { maxMessageBytes: 1e6, bodySeconds: 10 },
-      timers: processTimers,
-      budget: new Budget({ connectionBytes: 1e8, unfinishedBytes: 1e9 }, processTimers),
-      penalties: new RateLimit(100, now),
-    }),
-    limits: { maxMessageBytes: 1e6 },
-    mustBeCurrent() {
-      if (isStale) throw new Refusal('draining', 'This server is cut off from its log.')
+  }
+  mountDocuments(router, {
+    crosswind: {
+      ...callersOf({ grantFor: async () => openGrant }, hub),
+      clientCount: () => 0,
+      documentThreads: () => threads as never,
+      rateLimit: (perSecond, sentence) => rateLimit(perSecond, sentence, now),
+      limits: { ...defaultEngine.limits, maxMessageBytes: 1e6 },
+      mustBeCurrent() {
+        if (isStale) throw new Refusal('draining', 'This server is cut off from its log.')
+      },
+      readHistory: (channel, { after = null } = {}) => readHistory(log, channel, parseCursor(after)),
     },
+    log: () => log,
+    directory: () => directory,
+    access,
   })
-  const app = new Koa()
-    .use(answerErrors)
-    .use(requireSession({ grantFor: async () => openGrant }, () => false))
-    .use(router.routes())
+  const app = new Koa().use(answerErrors).use(router.routes())
   const server = createServer(app.callback())
   const port = await openPort(server)
   t.after(async () => {

@@ -5,43 +5,27 @@ import type { ParameterizedContext } from 'koa'
 import { z } from 'zod'
 import type { Directory } from '../document/directory.ts'
 import { findDocument } from '../document/document-reader.ts'
-import { ownerOf } from '../document/document-record.ts'
-import { type Documents, TooCostly } from '../document/document-worker.ts'
+import type { PageTasks } from '../document/document-tasks.ts'
 import { writeDocument } from '../document/document-writes.ts'
 import { kindOfFile } from '../document/file-kind.ts'
 import { escapeHtml } from '../document/html.ts'
-import type { Hub } from '../hub/hub.ts'
-import { RateLimit } from '../hub/rate-limit.ts'
-import { readHistory } from '../library/document-history.ts'
-import type { Log } from '../log/log.ts'
+import { type Caller, type Crosswind, type Documents, type ReadableLog, TooCostly } from '../index.ts'
 import { type DocumentList, documentsPath, type TextType, textTypes } from '../page/document-api.ts'
 import { admitChannel } from '../page-channels.ts'
 import { type Access, invitationPath, type Permission } from '../security/access.ts'
-import { fingerprintFor, refuseReading, refuseWriting } from '../security/grants.ts'
-import { grantOf } from '../security/middleware.ts'
-import type { TransportLimits } from '../transports/bodies.ts'
-import { type Bodies, connectionOf } from '../transports/bodies.ts'
-import { type Admission, queryOf } from '../transports/transport.ts'
-import { mayPublish, mustBeOfType, parseJson, refuseHaste } from '../transports/uplink.ts'
-import { type Draft, type Kind, parseCursor } from '../wire/messages.ts'
+import { type Draft, fingerprintIn, type Kind } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
-import type { Timers } from '../wire/time.ts'
 import { credentialsIn } from './session.ts'
 
 interface DocumentParts {
-  readonly hub: Pick<Hub, 'windowsOn' | 'waitMs' | 'publish'>
-  readonly log: Pick<Log, 'snapshot' | 'find' | 'oldest' | 'read'>
-  readonly channels: Pick<Admission, 'draft'>
-  readonly directory: Directory
-  readonly documents: Documents
-  /** Reads what programs send, separately so that no text delays the documents. */
-  readonly texts: Documents
+  readonly crosswind: Pick<
+    Crosswind,
+    'caller' | 'clientCount' | 'documentThreads' | 'rateLimit' | 'limits' | 'mustBeCurrent' | 'readHistory'
+  >
+  /** Those in use. */
+  readonly log: () => Pick<ReadableLog, 'snapshot' | 'find'>
+  readonly directory: () => Directory
   readonly access: Access
-  readonly bodies: Bodies
-  readonly limits: Pick<TransportLimits, 'maxMessageBytes'>
-  readonly timers: Timers
-  /** Throws a `Refusal` (503) while the log is stale. */
-  readonly mustBeCurrent: () => void
 }
 
 const types = new Intl.ListFormat('en', { type: 'disjunction' }).format(textTypes)
@@ -113,14 +97,6 @@ function attachment(name: string): string {
   return `attachment; filename="${file.replaceAll(/[^ -~]|%/g, '_')}"; filename*=UTF-8''${encoded}`
 }
 
-/** Throws a `Refusal` (429 `too-fast`) unless `tokenMs` is 0. */
-export function mustWait(sentence: string, tokenMs: number): void {
-  const waitMs = Math.ceil(tokenMs)
-  if (waitMs > 0) throw new Refusal('too-fast', `${sentence}; try again in a moment.`, null, waitMs)
-}
-
-const enoughTexts = 'Reading or writing is limited to ten texts a second'
-
 /** The newest documents are listed. */
 const maxListed = 1000
 
@@ -137,7 +113,7 @@ const historyPath = '/api/history'
 
 export function mountDocuments(router: Router, parts: DocumentParts): void {
   router.use([listPath, historyPath, `${documentsPath}:channel`], (_ctx, next) => {
-    parts.mustBeCurrent()
+    parts.crosswind.mustBeCurrent()
     return next()
   })
   mountList(router, parts)
@@ -147,11 +123,12 @@ export function mountDocuments(router: Router, parts: DocumentParts): void {
   mountInvitations(router, parts)
 }
 
-function mountList(router: Router, { hub, directory, documents }: DocumentParts): void {
+function mountList(router: Router, { crosswind, directory }: DocumentParts): void {
   router.get(listPath, async (ctx) => {
-    const grant = grantOf(ctx)
-    const readable = [...(await directory.entries())]
-      .filter(([channel]) => refuseReading(grant, [channel]) === null)
+    const caller = await crosswind.caller(ctx.req)
+    const { stored } = crosswind.documentThreads()
+    const readable = [...(await directory().entries())]
+      .filter(([channel]) => caller.mayRead(channel))
       .sort(([, one], [, other]) => (other.at ?? Infinity) - (one.at ?? Infinity))
     const list: DocumentList = {
       documents: readable.slice(0, maxListed).map(([channel, { title, at, deletedAt }]) => ({
@@ -159,64 +136,62 @@ function mountList(router: Router, { hub, directory, documents }: DocumentParts)
         title,
         at,
         deletedAt,
-        windows: hub.windowsOn(channel),
-        mayWrite: refuseWriting(grant, channel) === null,
-        isTooCostly: documents.isQuarantined(channel),
+        windows: crosswind.clientCount(channel),
+        mayWrite: caller.mayWrite(channel),
+        isTooCostly: stored.isQuarantined(channel),
       })),
       omitted: Math.max(0, readable.length - maxListed),
-      mayCreate: grant.mayWriteAll,
+      mayCreate: caller.write.includes('*'),
     }
     ctx.set('Cache-Control', 'no-store')
     ctx.body = list
   })
 }
 
-function mountExports(router: Router, { log, directory, documents, timers }: DocumentParts): void {
+function mountExports(router: Router, { crosswind, log, directory }: DocumentParts): void {
   // Reading a long document costs the server up to a second.
-  const exportRate = new RateLimit(2, timers.now)
+  const limitExports = crosswind.rateLimit(2, 'Exports are limited to two a second')
   for (const [extension, { type, wrap }] of Object.entries(exports))
     router.get(`${documentsPath}:channel/export.${extension}`, async (ctx) => {
       const channel = admitChannel(ctx.params.channel ?? '')
-      const refusal = refuseReading(grantOf(ctx), [channel])
-      if (refusal) throw refusal
-      mustWait('Exports are limited to two a second', exportRate.take(connectionOf(ctx.req)))
-      const title = (await directory.titleOf(channel)) || channel
+      const caller = await crosswind.caller(ctx.req)
+      caller.mustRead(channel)
+      limitExports(caller)
+      const title = (await directory().titleOf(channel)) || channel
       ctx.set({ ...exportHeaders, 'Content-Disposition': attachment(`${title}.${extension}`) })
       ctx.type = `${type}; charset=utf-8`
-      const { messages } = await findDocument(log, channel)
-      const own = documents.for(connectionOf(ctx.req))
+      const { messages } = await findDocument(log(), channel)
+      const own = crosswind.documentThreads<PageTasks>().stored.for(caller.connection)
       ctx.body = wrap(title, await own.read(channel, 'textOf', type, messages))
     })
 }
 
 /** Reads, replaces, extends and deletes a document's text. */
-function mountTexts(router: Router, parts: DocumentParts): void {
-  const { hub, log, channels, documents, bodies, limits, timers } = parts
-  const { maxMessageBytes } = limits
-  const textRate = new RateLimit(10, timers.now)
+function mountTexts(router: Router, { crosswind, log }: DocumentParts): void {
+  const limitTexts = crosswind.rateLimit(10, 'Reading or writing is limited to ten texts a second')
 
   router.get(textPath, async (ctx) => {
     const channel = admitChannel(ctx.params.channel ?? '')
-    const refusal = refuseReading(grantOf(ctx), [channel])
-    if (refusal) throw refusal
+    const caller = await crosswind.caller(ctx.req)
+    caller.mustRead(channel)
     const accepted = ctx.accepts([...textTypes])
     const type = textTypes.find((name) => name === accepted)
     if (!type) {
       const sentence = `A document is available as ${types}; name one of them in Accept.`
       throw new Refusal('not-acceptable', sentence)
     }
-    mustWait(enoughTexts, textRate.take(connectionOf(ctx.req)))
-    const { messages, tag } = await findDocument(log, channel)
+    limitTexts(caller)
+    const { messages, tag } = await findDocument(log(), channel)
     ctx.set({ ...exportHeaders, ETag: tag })
     ctx.vary('Accept')
     ctx.type = `${type}; charset=utf-8`
-    ctx.body = await documents.for(connectionOf(ctx.req)).read(channel, 'textOf', type, messages)
+    const own = crosswind.documentThreads<PageTasks>().stored.for(caller.connection)
+    ctx.body = await own.read(channel, 'textOf', type, messages)
   })
 
   router.delete(textPath, async (ctx) => {
-    const draft = draftFor(channels, ctx, 'deletion', { deleted: true })
-    refuseHaste(hub.waitMs(connectionOf(ctx.req), draft.from), draft.id)
-    ctx.body = await hub.publish(draft, holderOf(ctx))
+    const caller = await crosswind.caller(ctx.req)
+    ctx.body = await caller.publish(draftFor(caller, ctx, 'deletion', { deleted: true }))
   })
 
   for (const [verb, way] of [
@@ -224,30 +199,30 @@ function mountTexts(router: Router, parts: DocumentParts): void {
     ['post', 'append'],
   ] as const)
     router[verb](textPath, async (ctx) => {
-      const draft = draftFor(channels, ctx, 'update', { update: 'AAA=' })
+      const caller = await crosswind.caller(ctx.req)
+      const draft = draftFor(caller, ctx, 'update', { update: 'AAA=' })
       const type = typeSent(ctx.get('Content-Type'))
-      refuseHaste(hub.waitMs(connectionOf(ctx.req), draft.from), draft.id)
-      mustWait(enoughTexts, textRate.take(connectionOf(ctx.req)))
-      const text = textIn(await bodies.bytes(ctx.req, grantOf(ctx)), type)
-      const client = [connectionOf(ctx.req), ownerOf(draft.from)]
-      const lines = await linesSent(parts.texts.for(...client), type, text, draft.id)
+      limitTexts(caller)
+      const text = textIn(await caller.readBody(), type)
+      const client = [caller.connection, fingerprintIn(draft.from) ?? draft.from]
+      const { stored, sent } = crosswind.documentThreads<PageTasks>()
+      const lines = await linesSent(sent.for(...client), type, text, draft.id)
       const ifMatch = ctx.get('If-Match') || null
       const writing = { draft, way, lines, isPlain: type === 'text/plain', ifMatch }
-      const publish = (one: Draft) => hub.publish(one, holderOf(ctx))
-      const own = { documents: documents.for(...client), log, publish, maxMessageBytes }
+      const own = {
+        documents: stored.for(...client),
+        log: log(),
+        publish: (one: Draft) => caller.publish(one),
+        maxMessageBytes: crosswind.limits.maxMessageBytes,
+      }
       ctx.body = await writeDocument(own, writing)
     })
 }
 
 /** The draft of a writing request: `kind` and `body` are a deletion's, or replaced later. */
-function draftFor(
-  channels: DocumentParts['channels'],
-  ctx: ParameterizedContext,
-  kind: Kind,
-  body: object,
-): Draft {
+function draftFor(caller: Caller, ctx: ParameterizedContext, kind: Kind, body: object): Draft {
   const query = queryOf(ctx)
-  const draft = channels.draft({
+  return caller.draft({
     id: query.get('id') ?? undefined,
     from: query.get('from') ?? undefined,
     channel: admitChannel(ctx.params.channel ?? ''),
@@ -255,19 +230,18 @@ function draftFor(
     kind,
     body,
   })
-  mayPublish(draft, fingerprintFor(query), grantOf(ctx))
-  return draft
 }
 
-const holderOf = (ctx: ParameterizedContext) => ({
-  connection: connectionOf(ctx.req),
-  account: grantOf(ctx).account,
-})
+const queryOf = ({ querystring }: Pick<ParameterizedContext, 'querystring'>) =>
+  new URLSearchParams(querystring)
+
+/** Characters that may take as much time as a document; fewer take it in proportion. */
+const longText = 1_000_000
 
 /** Rejects with a `Refusal` (422 `too-costly`). */
-async function linesSent(texts: Documents, type: TextType, text: string, id: string) {
+async function linesSent(texts: Documents<PageTasks>, type: TextType, text: string, id: string) {
   try {
-    return await texts.run('linesFrom', type, text)
+    return await texts.within(text.length / longText).run('linesFrom', type, text)
   } catch (error) {
     if (!(error instanceof TooCostly)) throw error
     const sentence = `Reading the text ${error.message}: send it in parts, the later ones by POST, or as text/plain.`
@@ -275,14 +249,14 @@ async function linesSent(texts: Documents, type: TextType, text: string, id: str
   }
 }
 
-function mountHistory(router: Router, { log, timers }: DocumentParts): void {
-  const historyRate = new RateLimit(10, timers.now)
+function mountHistory(router: Router, { crosswind }: DocumentParts): void {
+  const limitPortions = crosswind.rateLimit(10, 'The history is limited to ten portions a second')
   router.get(historyPath, async (ctx) => {
     const channel = admitChannel(queryOf(ctx).get('channel') ?? '')
-    const refusal = refuseReading(grantOf(ctx), [channel])
-    if (refusal) throw refusal
-    mustWait('The history is limited to ten portions a second', historyRate.take(connectionOf(ctx.req)))
-    const history = await readHistory(log, channel, parseCursor(queryOf(ctx).get('after')))
+    const caller = await crosswind.caller(ctx.req)
+    caller.mustRead(channel)
+    limitPortions(caller)
+    const history = await crosswind.readHistory(channel, { after: queryOf(ctx).get('after') })
     if (history === null) {
       const sentence = 'The log has erased the updates after that; start again without "after".'
       throw new Refusal('history-erased', sentence)
@@ -292,11 +266,11 @@ function mountHistory(router: Router, { log, timers }: DocumentParts): void {
   })
 }
 
-function mountInvitations(router: Router, { access, bodies, timers }: DocumentParts): void {
-  const invitationRate = new RateLimit(1, timers.now)
+function mountInvitations(router: Router, { access, crosswind }: DocumentParts): void {
+  const limitInvitations = crosswind.rateLimit(1, 'Invitations are limited to one a second')
   router.post('/api/invitations', async (ctx) => {
-    mustBeOfType(ctx.req, 'Invitations', 'application/json')
-    const asked = parseJson(await bodies.text(ctx.req, grantOf(ctx), maxInvitationBytes))
+    const caller = await crosswind.caller(ctx.req)
+    const asked = await caller.readJson({ what: 'Invitations', maxBytes: maxInvitationBytes })
     const { data, error } = invitationSchema.safeParse(asked)
     if (error) {
       const [issue] = error.issues
@@ -304,9 +278,8 @@ function mountInvitations(router: Router, { access, bodies, timers }: DocumentPa
       throw new Refusal('bad-shape', sentence)
     }
     const channel = admitChannel(data.channel)
-    const refusal = refuseWriting(grantOf(ctx), channel)
-    if (refusal) throw refusal
-    mustWait('Invitations are limited to one a second', invitationRate.take(connectionOf(ctx.req)))
+    caller.mustWrite(channel)
+    limitInvitations(caller)
     const permission: Permission = { channels: [channel], may: data.may }
     const { token, expiresAt } = await access.invite(credentialsIn(ctx.req), permission, data.hours)
     ctx.set('Cache-Control', 'no-store')

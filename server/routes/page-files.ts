@@ -6,8 +6,8 @@ import { basename, join } from 'node:path'
 import type { Middleware } from 'koa'
 import serve from 'koa-static'
 import { serviceWorkerPath } from '../page/page-paths.ts'
-import { type MoreSources, workerHeaders } from '../security/middleware.ts'
 import { Refusal } from '../wire/refusal.ts'
+import { type MoreSources, workerHeaders } from './page-headers.ts'
 
 export interface PageFiles {
   /** The page without its settings. Rejects with a `Refusal`. */

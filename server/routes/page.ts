@@ -2,20 +2,14 @@
 
 import type Router from '@koa/router'
 import type { ParameterizedContext } from 'koa'
-import type { Documents } from '../document/document-worker.ts'
-import type { Hub } from '../hub/hub.ts'
+import { type Caller, type Crosswind, jsonPieces, type ReadableLog } from '../index.ts'
 import { documentPath, documentsPath } from '../page/document-api.ts'
 import { mainChannel, type PageSettings, type PageStart, windChannel } from '../page/page-messages.ts'
 import { offlinePath } from '../page/page-paths.ts'
 import { admitChannel } from '../page-channels.ts'
-import { type Grant, refuseReading, refuseWriting } from '../security/grants.ts'
-import { grantOf, type OriginRules, pageHeaders } from '../security/middleware.ts'
-import { answerParts, jsonPieces, type ReadingRate } from '../transports/answers.ts'
-import { connectionOf } from '../transports/bodies.ts'
-import type { Budget } from '../transports/budget.ts'
-import { queryOf } from '../transports/transport.ts'
 import { estimateLength, formatCursor } from '../wire/messages.ts'
 import type { PageFiles } from './page-files.ts'
+import { pageHeaders } from './page-headers.ts'
 
 const placeholder = /(<script type="application\/json" id="settings">)null(<\/script>)/
 
@@ -23,24 +17,23 @@ const placeholder = /(<script type="application\/json" id="settings">)null(<\/sc
 const preload = /<link rel="(?:module)?preload"[^>]* data-views="([^"]*)">\s*/g
 
 interface PageParts {
-  readonly hub: Hub
-  readonly documents: Documents
-  readonly budget: Budget
-  readonly readingRate: ReadingRate
-  readonly origins: OriginRules
+  readonly crosswind: Pick<Crosswind, 'caller' | 'answer' | 'mustBeCurrent' | 'documentThreads'>
+  /** The one in use. */
+  readonly log: () => Pick<ReadableLog, 'snapshot'>
+  /** Of the page. */
+  readonly ports: () => readonly number[]
   readonly settings: () => PageSettings
   readonly files: Pick<PageFiles, 'page'>
 }
 
-export function mountPage(router: Router, parts: PageParts): void {
-  const { files, settings, origins, hub, documents, budget, readingRate } = parts
-
+export function mountPage(router: Router, { crosswind, log, ports, settings, files }: PageParts): void {
   /** One snapshot: the stream resumes exactly after the content. */
-  async function startFor(channel: string, grant: Grant): Promise<PageStart> {
-    const { messages, head } = await hub.snapshot(new Set([channel, windChannel]))
-    const mayWrite = refuseWriting(grant, channel) === null
+  async function startFor(channel: string, caller: Caller): Promise<PageStart> {
+    crosswind.mustBeCurrent()
+    const { messages, head } = await log().snapshot(new Set([channel, windChannel]))
+    const mayWrite = caller.mayWrite(channel)
     const cursor = formatCursor(head)
-    return { ...settings(), channel, cursor, messages, mayWrite, sessionEndsAt: grant.expiresAt }
+    return { ...settings(), channel, cursor, messages, mayWrite, sessionEndsAt: caller.expiresAt }
   }
 
   // The static file lacks the settings.
@@ -50,7 +43,7 @@ export function mountPage(router: Router, parts: PageParts): void {
   })
   router.get('/', async (ctx) => {
     const asked = queryOf(ctx).get('channel')
-    if (asked === null) return answer(ctx, firstPage(grantOf(ctx)))
+    if (asked === null) return answer(ctx, firstPage(await crosswind.caller(ctx.req)))
     const channel = admitChannel(asked)
     const path = documentPath(channel)
     if (!path.startsWith(documentsPath)) return answer(ctx, channel)
@@ -63,33 +56,33 @@ export function mountPage(router: Router, parts: PageParts): void {
   router.get(offlinePath, async (ctx) => {
     const { html, sources } = await files.page()
     ctx.type = 'html'
-    ctx.set({ ...pageHeaders(ctx.hostname, origins.ports(), sources), 'Cache-Control': 'no-store' })
+    ctx.set({ ...pageHeaders(ctx.hostname, ports(), sources), 'Cache-Control': 'no-store' })
     ctx.body = html.replaceAll(preload, '')
   })
   router.get(`${documentsPath}:channel`, (ctx) => answer(ctx, admitChannel(ctx.params.channel ?? '')))
 
   async function answer(ctx: ParameterizedContext, channel: string): Promise<void> {
-    const grant = grantOf(ctx)
-    const refusal = refuseReading(grant, [channel])
-    if (refusal) throw refusal
+    const caller = await crosswind.caller(ctx.req)
+    caller.mustRead(channel)
     // A browser would take even longer.
-    if (!queryOf(ctx).has('open')) documents.mustBeReadable(channel)
-    const connection = connectionOf(ctx.req)
-    readingRate.mustWait(connection, 'Pages were requested faster than the server creates them')
-    const [start, { html, sources }] = await Promise.all([startFor(channel, grant), files.page()])
+    if (!queryOf(ctx).has('open')) crosswind.documentThreads().stored.mustBeReadable(channel)
+    caller.mustPace('Pages were requested faster than the server creates them')
+    const [start, { html, sources }] = await Promise.all([startFor(channel, caller), files.page()])
     const characters = start.messages.reduce((sum, { body }) => sum + estimateLength(body), html.length)
-    readingRate.charge(connection, characters)
     ctx.type = 'html'
-    ctx.set({ ...pageHeaders(ctx.hostname, origins.ports(), sources), 'Cache-Control': 'no-store' })
+    ctx.set({ ...pageHeaders(ctx.hostname, ports(), sources), 'Cache-Control': 'no-store' })
     const view = queryOf(ctx).get('view') ?? ''
     const shown = html.replaceAll(preload, (link, views: string) =>
       views.split(',').includes(view) ? link : '',
     )
-    answerParts(ctx, budget, characters, () => partsOf(shown, start))
+    crosswind.answer(ctx, characters, () => partsOf(shown, start))
   }
 }
 
-const firstPage = ({ read, mayReadAll }: Grant) => (mayReadAll ? mainChannel : (read[0] ?? mainChannel))
+const firstPage = ({ read }: Caller) => (read.includes('*') ? mainChannel : (read[0] ?? mainChannel))
+
+const queryOf = ({ querystring }: Pick<ParameterizedContext, 'querystring'>) =>
+  new URLSearchParams(querystring)
 
 function* partsOf(page: string, start: PageStart): Generator<string> {
   const [whole = '', open = '', close = ''] = placeholder.exec(page) ?? []

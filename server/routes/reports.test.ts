@@ -13,10 +13,11 @@ import Koa from 'koa'
 import { openPort } from '../../scripts/open-port.ts'
 import { temporaryFolder } from '../folder-testing.ts'
 import { answerErrors } from '../http/refusals.ts'
+import { callersOf } from '../page-testing.ts'
 import type { Permission } from '../security/access.ts'
 import { Access } from '../security/access.ts'
 import { openGrant } from '../security/grants.ts'
-import { requireSession, securityHeaders } from '../security/middleware.ts'
+import { securityHeaders } from '../security/middleware.ts'
 import { cookieAfter, gateOf, hourMs, key, noon, plainRights } from '../security/testing.ts'
 import { mountReports } from './reports.ts'
 
@@ -51,14 +52,9 @@ async function start(t: TestContext, files: Files | null, { isOpen = true } = {}
     clock: () => noon,
   })
   const router = new Router()
-  mountReports(router, { reportsFolder: reports })
-  const app = new Koa()
-    .use(answerErrors)
-    .use(securityHeaders)
-    .use(
-      requireSession(isOpen ? { grantFor: async () => openGrant } : gateOf(access, () => noon), () => false),
-    )
-    .use(router.routes())
+  const gate = isOpen ? { grantFor: async () => openGrant } : gateOf(access, () => noon)
+  mountReports(router, { crosswind: callersOf(gate), reportsFolder: reports })
+  const app = new Koa().use(answerErrors).use(securityHeaders).use(router.routes())
   const server = createServer(app.callback())
   const port = await openPort(server)
   t.after(() => server.close())

@@ -8,25 +8,26 @@ import type { ParameterizedContext } from 'koa'
 import { z } from 'zod'
 import { escapeHtml } from '../document/html.ts'
 import { plainHeaders, plainPage, sourceOf } from '../http/plain-page.ts'
-import { grantOf } from '../security/middleware.ts'
+import type { Caller, Crosswind } from '../index.ts'
 import { cutText } from '../wire/graphemes.ts'
 import { Refusal } from '../wire/refusal.ts'
 
 interface ReportsParts {
+  readonly crosswind: Pick<Crosswind, 'caller'>
   readonly reportsFolder: string
 }
 
 /** A report may name any page: only people who may see all pages may read it. */
-export function mountReports(router: Router, { reportsFolder }: ReportsParts): void {
+export function mountReports(router: Router, { crosswind, reportsFolder }: ReportsParts): void {
   const reports = new Reports(reportsFolder)
   router.get('/lab', async (ctx) => {
-    requireAll(ctx)
+    requireAll(await crosswind.caller(ctx.req))
     ctx.set(listHeaders)
     ctx.type = 'html'
     ctx.body = pageFor(await reports.list())
   })
   const serveFile = async (ctx: ParameterizedContext, run = '', name = '') => {
-    requireAll(ctx)
+    requireAll(await crosswind.caller(ctx.req))
     const { path, size, type } = await reports.find(run, name)
     ctx.set(fileHeaders)
     ctx.type = type
@@ -37,8 +38,8 @@ export function mountReports(router: Router, { reportsFolder }: ReportsParts): v
   router.get('/lab/:run/figures/:file', (ctx) => serveFile(ctx, ctx.params.run, `figures/${ctx.params.file}`))
 }
 
-function requireAll(ctx: ParameterizedContext): void {
-  if (grantOf(ctx).mayReadAll) return
+function requireAll({ read }: Pick<Caller, 'read'>): void {
+  if (read.includes('*')) return
   const sentence =
     'Your invitation does not cover the lab’s reports, which can name any page; ask for one that covers every page.'
   throw new Refusal('not-invited-there', sentence)

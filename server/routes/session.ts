@@ -1,18 +1,20 @@
 // The page's sessions over HTTP: redeems an invitation, shows a session and renews it.
 
+import type { IncomingHttpHeaders } from 'node:http'
 import type Router from '@koa/router'
 import type { ParameterizedContext } from 'koa'
-import { healthPath } from '../http/requests.ts'
+import { bearerIn } from '../index.ts'
 import { documentPath } from '../page/document-api.ts'
 import { mainChannel } from '../page/page-messages.ts'
 import { offlinePath, serviceWorkerPath } from '../page/page-paths.ts'
 import { type Access, type Entry, includes, joinPath, type Session } from '../security/access.ts'
-import { bearerIn, sessionPath } from '../security/tickets.ts'
-import type { AnyRequest } from '../transports/bodies.ts'
 import { Refusal } from '../wire/refusal.ts'
 
+/** Of the session; posts of JSON to it ask for a ticket, and are Crosswind's. */
+const sessionPath = '/api/session'
+
 const openPaths: readonly string[] = [
-  healthPath,
+  '/healthz',
   '/readyz',
   joinPath,
   '/favicon.ico',
@@ -25,14 +27,14 @@ const openPaths: readonly string[] = [
 export const isOpenPath = (path: string) => openPaths.includes(path) || path.startsWith('/assets/')
 
 /** The session's cookie, or an invitation as a bearer token. */
-export const credentialsIn = ({ headers }: Pick<AnyRequest, 'headers'>) => ({
+export const credentialsIn = ({ headers }: { readonly headers: IncomingHttpHeaders }) => ({
   cookie: headers.cookie,
   token: bearerIn(headers),
 })
 
 /**
- * Redeems an invitation; shows and renews a session, by a request without a body. Requires `requireSession` before it, and
- * `crossOrigin` against foreign renewals.
+ * Redeems an invitation; shows and renews a session, by a request without a body. Requires Crosswind's
+ * `guard` before it, also against foreign renewals.
  */
 export function mountSession(router: Router, access: Access): void {
   const join = async (ctx: ParameterizedContext, isConfirmed: boolean) => {
@@ -50,11 +52,9 @@ export function mountSession(router: Router, access: Access): void {
   // Only from a page of this server: others are refused because of their Origin.
   router.post(joinPath, (ctx) => join(ctx, true))
   router.get(sessionPath, async (ctx) => answerSession(ctx, await access.sessionFor(credentialsIn(ctx.req))))
-  router.post(sessionPath, async (ctx, next) => {
-    // A token asks for a ticket, as on every server.
-    if (ctx.get('Content-Type').startsWith('application/json')) return next()
-    answerSession(ctx, enter(ctx, await access.renew(ctx.req.headers.cookie)))
-  })
+  router.post(sessionPath, async (ctx) =>
+    answerSession(ctx, enter(ctx, await access.renew(ctx.req.headers.cookie))),
+  )
 }
 
 const otherSession =

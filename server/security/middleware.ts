@@ -25,52 +25,6 @@ export const securityHeaders: Middleware = async (ctx, next) => {
   await next()
 }
 
-/** What a policy allows in addition, by its sources (CSP 3, 2.3.1). */
-export interface MoreSources {
-  /** Of scripts and styles. */
-  readonly inline: readonly string[]
-  readonly connect: readonly string[]
-}
-
-export function pageHeaders(
-  hostname: string,
-  ports: readonly number[],
-  { inline, connect }: MoreSources = { inline: [], connect: [] },
-): Record<string, string> {
-  const policy = [
-    "default-src 'none'",
-    ["script-src 'self'", ...inline].join(' '),
-    ["style-src 'self'", ...inline].join(' '),
-    "img-src 'self' data:",
-    "worker-src 'self'",
-    [connectSources(hostname, ports), ...connect].join(' '),
-    "base-uri 'none'",
-    "form-action 'none'",
-    "frame-ancestors 'none'",
-  ]
-  return {
-    'Content-Security-Policy': policy.join('; '),
-    'Referrer-Policy': 'no-referrer',
-    'Permissions-Policy': 'camera=(), microphone=(), geolocation=()',
-    // For a clock resolution of 5 µs instead of 100 µs (High Resolution Time, 10.1).
-    'Cross-Origin-Opener-Policy': 'same-origin',
-    'Cross-Origin-Embedder-Policy': 'require-corp',
-  }
-}
-
-/** A shared worker has its own policy: connections only. */
-export function workerHeaders(hostname: string, ports: readonly number[]): Record<string, string> {
-  return {
-    'Content-Security-Policy': `default-src 'none'; script-src 'self'; ${connectSources(hostname, ports)}`,
-    'Cross-Origin-Embedder-Policy': 'require-corp',
-  }
-}
-
-function connectSources(hostname: string, ports: readonly number[]): string {
-  const own = ports.flatMap((port) => [`https://${hostname}:${port}`, `wss://${hostname}:${port}`])
-  return `connect-src 'self' ${own.join(' ')}`
-}
-
 /** Host and optional port (RFC 9112, section 3.2); rejects user information and paths. */
 export const authorityPattern = /^([a-z0-9_][a-z0-9_.-]*|\[[0-9a-f:.]+\])(?::(\d{1,5}))?$/i
 
@@ -199,14 +153,17 @@ export function crossOrigin(rules: OriginRules): Middleware {
   }
 }
 
-/** Throws a `Refusal` (401) without a session, unless the path needs none. */
-export function requireSession(access: Gate, isOpenPath: (path: string) => boolean): Middleware {
+/** Throws a `Refusal` (401) without a session. */
+export function requireSession(access: Gate): Middleware {
   return async (ctx, next) => {
-    if (!isOpenPath(ctx.path) || !isOpenPath(servedPath(ctx.path)))
-      ctx.state.grant = await access.grantFor(ctx.req)
+    ctx.state.grant = await access.grantFor(ctx.req)
     return next()
   }
 }
+
+/** Whether a path is not open. One that only looks open is not: files are looked up by the decoded one. */
+export const needsSession = (path: string, isOpenPath: (path: string) => boolean): boolean =>
+  !isOpenPath(path) || !isOpenPath(servedPath(path))
 
 /** As used for file lookup: decoded and normalized. Empty if it cannot be decoded. */
 function servedPath(path: string): string {
@@ -217,7 +174,7 @@ function servedPath(path: string): string {
   }
 }
 
-/** Throws on paths that need no session. */
+/** Throws where `requireSession` is not before it. */
 export function grantOf({ path, state }: Pick<ParameterizedContext, 'path' | 'state'>): Grant {
   const grant: Grant | undefined = state.grant
   if (grant === undefined) throw new Error(`No grant on ${path}: requireSession does not cover this path`)

@@ -2,7 +2,7 @@
 
 import { basename, resolve } from 'node:path'
 import type { Config } from '../config/config.ts'
-import type { Hub } from '../hub/hub.ts'
+import type { Crosswind } from '../index.ts'
 import { type OutputCode, output } from '../output.ts'
 import { type SensorBody, sensorName, windChannel } from '../page/page-messages.ts'
 import type { Bodies } from '../wire/messages.ts'
@@ -20,17 +20,13 @@ import type { FrameReading } from './windsonic-frame.ts'
  */
 type Publish = <Kind extends 'reading' | 'sensor'>(kind: Kind, body: Bodies[Kind], at: number) => void
 
-/** `run` keeps ids unique across restarts. */
-export function publishReadings(hub: Pick<Hub, 'publish'>, run: string): Publish {
-  let count = 0
-  return (kind, body, at) => {
-    count += 1
-    const id = `${sensorName}-${run}-${count}`
-    const stored = hub.publish({ id, channel: windChannel, kind, from: sensorName, at, body })
-    if (stored instanceof Promise)
-      stored.catch((error) => output.incident('reading-not-stored', 'A reading could not be stored', error))
+export const publishReadings =
+  ({ publish }: Pick<Crosswind, 'publish'>): Publish =>
+  (kind, body, at) => {
+    publish(windChannel, body, { kind, at, from: sensorName }).catch((error) =>
+      output.incident('reading-not-stored', 'A reading could not be stored', error),
+    )
   }
-}
 
 interface SourceOpening {
   readonly sensor: Config['sensor']

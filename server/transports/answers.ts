@@ -1,9 +1,9 @@
 // Responses: large ones are generated as they are read, and each is charged until it has been read.
 
-import type { ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { constants, type ServerHttp2Stream } from 'node:http2'
 import { Readable } from 'node:stream'
-import type { Middleware, ParameterizedContext } from 'koa'
+import type { Middleware } from 'koa'
 import { processTimers } from '../../scripts/process.ts'
 import { bytesHeldBy, type Delivery, HeldDeliveries } from '../hub/delivery.ts'
 import { bytesPerToken, RateLimit } from '../hub/rate-limit.ts'
@@ -21,13 +21,20 @@ const streamBytes = 2 * pieceLength
 /** Responses that have a charge. */
 const charged = new WeakSet<object>()
 
+/** What is used of Koa's context. */
+export interface Answering {
+  readonly req: IncomingMessage
+  readonly res: ServerResponse
+  body?: unknown
+}
+
 /**
  * Responds with parts: at once if they are small. `held` is the approximate number of bytes held until
  * they are read, or the bytes that may be shared. Throws a `Refusal` (503 `too-much-begun`) before
  * generating anything.
  */
 export function answerParts(
-  ctx: ParameterizedContext,
+  ctx: Answering,
   budget: Budget,
   held: number | readonly Delivery[],
   parts: () => Iterable<string | Buffer>,
@@ -67,7 +74,7 @@ export class ReadingRate {
   }
 }
 
-function charge(ctx: ParameterizedContext, budget: Budget, given: number | readonly Delivery[]): void {
+function charge(ctx: Answering, budget: Budget, given: number | readonly Delivery[]): void {
   const { res } = ctx
   if (hasGone(res)) return
   let refused: Refusal | null = null
@@ -151,7 +158,7 @@ const hasGone = (res: ServerResponse) =>
 const lingerMs = 1000
 
 /** Aborts a partial response. */
-export function cut({ req, body }: Pick<ParameterizedContext, 'req' | 'body'>): void {
+export function cut({ req, body }: Pick<Answering, 'req' | 'body'>): void {
   if (body instanceof Readable) body.destroy()
   if ('stream' in req) (req.stream as ServerHttp2Stream).close(constants.NGHTTP2_CANCEL)
   else {

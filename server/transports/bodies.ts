@@ -66,8 +66,8 @@ export class Bodies {
   }
 
   /** Like `text`, for a body that may be in any encoding. */
-  bytes(request: AnyRequest, grant: Grant): Promise<Buffer> {
-    return this.#read(request, grant)
+  bytes(request: AnyRequest, grant: Grant, maxBytes?: number): Promise<Buffer> {
+    return this.#read(request, grant, maxBytes)
   }
 
   async #read(request: AnyRequest, grant: Grant, most?: number): Promise<Buffer> {

@@ -167,6 +167,8 @@ export function refuseHaste(
 
 const typeOf = ({ headers }: Pick<AnyRequest, 'headers'>) => headers['content-type']?.split(';', 1)[0]
 
+export const isJson = (request: Pick<AnyRequest, 'headers'>) => typeOf(request) === 'application/json'
+
 /**
  * Throws a `Refusal` (415 `wrong-type`). Not ctx.is(): it treats an HTTP/2 body without a length as
  * absent.

@@ -1,0 +1,145 @@
+// Who sends an application a request: what it may read and write, and what its connection may cost.
+
+import type { Hub } from '../hub/hub.ts'
+import { RateLimit } from '../hub/rate-limit.ts'
+import { fingerprintFor, type Grant, refuseReading, refuseWriting } from '../security/grants.ts'
+import type { ReadingRate } from '../transports/answers.ts'
+import { type AnyRequest, type Bodies, connectionOf } from '../transports/bodies.ts'
+import type { Admission } from '../transports/transport.ts'
+import { mayPublish, mustBeOfType, parseJson, refuseHaste } from '../transports/uplink.ts'
+import type { Draft, Stored } from '../wire/messages.ts'
+import { Refusal } from '../wire/refusal.ts'
+import type { Clock } from '../wire/time.ts'
+
+interface CallerParts {
+  readonly request: AnyRequest
+  readonly grant: Grant
+  readonly hub: Pick<Hub, 'waitMs' | 'publish'>
+  readonly channels: Admission
+  readonly bodies: Bodies
+  readonly readingRate: ReadingRate
+  readonly now: Clock
+}
+
+/** The sender of one request. All that it may not do is thrown as a `Refusal`. */
+export class Caller {
+  readonly #parts: CallerParts
+  /** What it may read: channels by name, or by a prefix and `*`, as `authorize` says. */
+  readonly read: readonly string[]
+  readonly write: readonly string[]
+  /** Null if `authorize` names none. */
+  readonly user: string | null
+  /** Ms since the epoch, by the server's clock; null for never. */
+  readonly expiresAt: number | null
+  /** Its HTTP/2 session or socket: the same for all requests of one connection. */
+  readonly connection: object
+
+  /** @internal */
+  constructor(parts: CallerParts) {
+    const { grant, request } = parts
+    this.#parts = parts
+    this.read = grant.read
+    this.write = grant.write
+    this.user = grant.user
+    this.expiresAt = grant.expiresAt
+    this.connection = connectionOf(request)
+  }
+
+  mayRead(channel: string): boolean {
+    return this.#parts.grant.mayRead(channel)
+  }
+
+  mayWrite(channel: string): boolean {
+    return this.#parts.grant.mayWrite(channel)
+  }
+
+  /** Throws a `Refusal` (403 `not-invited-there`). */
+  mustRead(channel: string): void {
+    const refusal = refuseReading(this.#parts.grant, [channel])
+    if (refusal) throw refusal
+  }
+
+  /** Throws a `Refusal` (403 `not-invited-there` or `read-only-invitation`). */
+  mustWrite(channel: string): void {
+    const refusal = refuseWriting(this.#parts.grant, channel)
+    if (refusal) throw refusal
+  }
+
+  /**
+   * Reads the request's body, of at most `maxBytes`: by default as much as a message of this caller may
+   * have. Rejects with a `Refusal`: 413 `too-large`, 408 `too-slow` (`limits.bodySeconds`), 503
+   * `too-much-begun` (`limits.connectionBytes`), 401 `session-expired` if it outlasts the permit.
+   */
+  readBody({ maxBytes }: { readonly maxBytes?: number } = {}): Promise<Buffer> {
+    const { bodies, request, grant } = this.#parts
+    return bodies.bytes(request, grant, maxBytes)
+  }
+
+  /**
+   * The same for JSON. `what` is sent, the first word of a sentence. Rejects also with 415 `wrong-type`,
+   * 400 `not-json`, and 400 `bad-shape` if it is nested more than 100 levels deep.
+   */
+  async readJson({
+    maxBytes,
+    what = 'Bodies',
+  }: {
+    readonly maxBytes?: number
+    readonly what?: string
+  } = {}): Promise<unknown> {
+    mustBeOfType(this.#parts.request, what, 'application/json')
+    return parseJson((await this.readBody(maxBytes === undefined ? {} : { maxBytes })).toString('utf8'))
+  }
+
+  /**
+   * Checks what the caller asks to have published, as if it had posted that as a message: its shape,
+   * whether the request's key proves the name in `from`, whether the caller may write there, and the pace
+   * of that sender (`limits.messagesPerSecond`). Throws a `Refusal`.
+   */
+  draft(given: {
+    readonly id: string | undefined
+    readonly from: string | undefined
+    readonly channel: string
+    readonly kind: string
+    readonly at: number
+    readonly body: object
+  }): Draft {
+    const { channels, request, grant, hub } = this.#parts
+    const draft = channels.draft(given)
+    mayPublish(draft, fingerprintFor(new URLSearchParams(request.url?.split('?', 2)[1])), grant)
+    refuseHaste(hub.waitMs(this.connection, draft.from), draft.id)
+    return draft
+  }
+
+  /**
+   * Stores a draft of the caller's, perhaps with another kind and body of the application's making.
+   * Counts among what its connection and account may begin. Resolves once it is stored and sent; rejects
+   * with a `Refusal`.
+   */
+  async publish(draft: Draft): Promise<Stored> {
+    const { channels, grant, hub, now } = this.#parts
+    const completed = (await channels.complete?.(draft, grant, this.connection)) ?? draft
+    grant.mustLast(now())
+    return hub.publish(completed, { connection: this.connection, account: grant.account })
+  }
+
+  /**
+   * Call before a large answer is made. Throws a `Refusal` (429 `too-fast`) if the connection has been
+   * answered with over 16 MB a second, beyond a burst of as much. `what` was asked for too fast: the
+   * beginning of a sentence.
+   */
+  mustPace(what: string): void {
+    this.#parts.readingRate.mustWait(this.connection, what)
+  }
+}
+
+/** Throws a `Refusal` (429 `too-fast`) beyond its rate. */
+export type Limiter = (caller: Pick<Caller, 'connection'>) => void
+
+/** `sentence` says what is limited to what, without its full stop. */
+export function rateLimit(perSecond: number, sentence: string, now: Clock): Limiter {
+  const rate = new RateLimit(perSecond, now)
+  return ({ connection }) => {
+    const waitMs = Math.ceil(rate.take(connection))
+    if (waitMs > 0) throw new Refusal('too-fast', `${sentence}; try again in a moment.`, null, waitMs)
+  }
+}
