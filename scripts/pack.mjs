@@ -21,7 +21,7 @@ export async function pack(folder = join(root, 'dist')) {
       await runTool(tool('tsc'), ['-p', name], { sentence })
       nameBuiltFiles(join(root, name, 'dist/types'))
     }
-    await joinTypes(join(root, 'server/dist/types'), 'server/index.d.ts')
+    await joinTypes('server', 'index.d.ts')
   })
   mkdirSync(folder, { recursive: true })
   for (const [name, source] of Object.entries(packages))
@@ -34,14 +34,24 @@ export async function pack(folder = join(root, 'dist')) {
 }
 
 /** Leaves one file, which needs the types of another package, such as Koa's, only if it names them. */
-async function joinTypes(folder, file) {
+async function joinTypes(name, file) {
   // Node runs this script before the packages are installed.
   const { joinedTypes } = await import('./declarations.mjs')
-  const joined = join(folder, file)
+  const folder = join(root, name, 'dist/types')
+  const joined = join(folder, name, file)
   const text = await joinedTypes(joined)
   rmSync(folder, { recursive: true })
   mkdirSync(dirname(joined), { recursive: true })
-  writeFileSync(joined, text)
+  const { peerDependenciesMeta } = JSON.parse(readFileSync(join(root, name, 'package.json'), 'utf8'))
+  writeFileSync(joined, withoutPeers(text, Object.keys(peerDependenciesMeta)))
+}
+
+/** Lets an application compile that has not installed these packages, as it need not. */
+function withoutPeers(text, names) {
+  const isPeer = (line) =>
+    names.some((name) => line.startsWith('import ') && line.includes(` from "${name}"`))
+  const lines = text.split('\n')
+  return lines.map((line) => (isPeer(line) ? `// @ts-ignore: it is optional.\n${line}` : line)).join('\n')
 }
 
 /** TypeScript keeps the names of the sources in declarations. */
