@@ -2,7 +2,6 @@
 
 export { documentPath } from '../server/page/document-api.ts'
 export type {
-  AwarenessState,
   FrameFormat,
   PageSettings,
 } from '../server/page/page-messages.ts'

@@ -21,7 +21,7 @@ export async function pack(folder = join(root, 'dist')) {
       await runTool(tool('tsc'), ['-p', name], { sentence })
       nameBuiltFiles(join(root, name, 'dist/types'))
     }
-    await joinTypes(join(root, 'server/dist/types'), ['server/index.d.ts', 'server/documents.d.ts'])
+    await joinTypes('server', ['index.d.ts', 'documents.d.ts'])
   })
   mkdirSync(folder, { recursive: true })
   for (const [name, source] of Object.entries(packages))
@@ -34,16 +34,27 @@ export async function pack(folder = join(root, 'dist')) {
 }
 
 /** Leaves one file for each door: what it does not name needs no types of other packages, such as Koa's. */
-async function joinTypes(folder, doors) {
+async function joinTypes(name, doors) {
   // Node runs this script before the packages are installed.
   const { joinedTypes } = await import('./declarations.mjs')
-  const files = doors.map((door) => join(folder, door))
+  const folder = join(root, name, 'dist/types')
+  const files = doors.map((door) => join(folder, name, door))
   const texts = await Promise.all(files.map((file) => joinedTypes(file)))
   rmSync(folder, { recursive: true })
-  for (const [place, file] of files.entries()) {
+  const { peerDependenciesMeta } = JSON.parse(readFileSync(join(root, name, 'package.json'), 'utf8'))
+  const optional = Object.keys(peerDependenciesMeta)
+  for (const [index, file] of files.entries()) {
     mkdirSync(dirname(file), { recursive: true })
-    writeFileSync(file, texts[place])
+    writeFileSync(file, withoutPeers(texts[index], optional))
   }
+}
+
+/** Lets an application compile that has not installed these packages, as it need not. */
+function withoutPeers(text, names) {
+  const isPeer = (line) =>
+    names.some((name) => line.startsWith('import ') && line.includes(` from "${name}"`))
+  const lines = text.split('\n')
+  return lines.map((line) => (isPeer(line) ? `// @ts-ignore: it is optional.\n${line}` : line)).join('\n')
 }
 
 /** TypeScript keeps the names of the sources in declarations. */

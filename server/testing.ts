@@ -49,7 +49,7 @@ export interface TestServer extends Server {
  * ever. Call before a server starts.
  */
 export function stopClock(t: TestContext) {
-  let now = processTimers.now()
+  let now = Math.trunc(processTimers.now())
   let wall = now
   t.mock.method(processTimers, 'now', () => now)
   t.mock.method(Date, 'now', () => wall)

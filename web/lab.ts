@@ -1,9 +1,8 @@
 // The lab's access to a page opened with `?record`: message timestamps and `window.crosswind`.
 
 import { probesChannel } from '../server/page/page-messages.ts'
-import type { Draft, Message } from '../server/wire/messages.ts'
+import type { Bodies, Draft, Message } from '../server/wire/messages.ts'
 import type { Clock } from '../server/wire/time.ts'
-import type { EditingSession } from './editing-session.ts'
 import type { Store } from './store.ts'
 
 export interface SentStamp {
@@ -112,11 +111,17 @@ declare global {
   }
 }
 
+/** What the lab uses of the page's connection. */
+interface Publisher {
+  readonly publish: (channel: string, kind: 'probe', body: Bodies['probe']) => Draft | null
+  readonly rest: () => void
+}
+
 export function createLabDoor(
   store: Store,
   recorder: Recorder,
   switchMode: (name: string) => void,
-  session: Pick<EditingSession, 'publish' | 'rest'>,
+  session: Publisher,
 ) {
   return {
     view: store.view,

@@ -285,7 +285,7 @@ declare namespace transports_d_exports {
   export { BusyError, Closing, Connection, Http, HttpError, OpenTransport, Opening, Platform, RefusedError, Send, Transports, WebTransport, asClosing, askClock, browser, lackingTransports, limitToSlots, now, openEventsBy, transportsByName, transportsOver };
 }
 declare namespace wire_d_exports {
-  export { AwarenessState, Bodies, ByHttp, ClockEstimate, ClockReading, DownFrame, Draft, Exchange, FrameFormat, HttpVersion, Kind, Message, Mode, PageSettings, PollAnswer, Polling, Random, Refused, Stored, Timers, TransportName, WindowHttp, WindowMode, browserTimers, combine, connections, createClockEstimate, createSeededRandom, documentPath, drawNormal, fingerprintOf, isKind, modeFor, modeNamed, modes, newKey, newName, now, parseCursor, roundTripMs, shareNames, shuffled, transportNames, windowHttpVersions, windowModeNamed, windowModes };
+  export { Bodies, ByHttp, ClockEstimate, ClockReading, DownFrame, Draft, Exchange, FrameFormat, HttpVersion, Kind, Message, Mode, PageSettings, PollAnswer, Polling, Random, Refused, Stored, Timers, TransportName, WindowHttp, WindowMode, browserTimers, combine, connections, createClockEstimate, createSeededRandom, documentPath, drawNormal, fingerprintOf, isKind, modeFor, modeNamed, modes, newKey, newName, now, parseCursor, roundTripMs, shareNames, shuffled, transportNames, windowHttpVersions, windowModeNamed, windowModes };
 }
 declare namespace yjs_d_exports {
   export { CrosswindProvider, DocumentStart, ProviderOptions, mergeUpdates$1 as mergeUpdates };
@@ -307,12 +307,6 @@ interface AwarenessReport {
   readonly state: unknown;
   readonly window?: string;
   readonly channel?: string;
-}
-interface AwarenessState {
-  readonly client: number;
-  readonly name: string;
-  readonly anchor: string | null;
-  readonly head: string | null;
 }
 interface Axes {
   readonly u: number;

@@ -1,5 +1,5 @@
-// The packages from outside: each example, and the lab, in a folder of its own, in Chromium.
-// CROSSWIND_NODE is another Node for the servers. `CROSSWIND_MODES=all CROSSWIND_SECONDS=120 npm test --
+// The packages from outside: in strict TypeScript, through bundlers, on Node 24, each example, and the lab,
+// in a folder of its own, in Chromium. CROSSWIND_NODE is another Node for the servers. `CROSSWIND_MODES=all CROSSWIND_SECONDS=120 npm test --
 // library/examples --test-name-pattern=cut --test-timeout=3600000` writes for two minutes in every editor
 // over every mode; CROSSWIND_SEED repeats what is drawn at random.
 
@@ -24,7 +24,9 @@ import { programs } from '../lab/programs.ts'
 import { commitNow } from '../lab/run-environment.ts'
 import { makeServerFolder, startServerProcess } from '../lab/server-process.ts'
 import type { Summary } from '../scenarios/keystrokes-report.ts'
+import { bundlers, writePage } from './bundlers.ts'
 import { type Editor, editors, play, recordingPage } from './editors.ts'
+import { checkTypes, resolutions } from './type-checks.ts'
 
 const root = join(import.meta.dirname, '../..')
 const execute = promisify(execFile)
@@ -59,6 +61,8 @@ async function install(example: string): Promise<string> {
   await cp(join(root, 'examples', example), app, { recursive: true })
   return installed(app)
 }
+
+const emptyFolder = (name: string) => mkdtemp(join(folder, name))
 
 async function installed(app: string, names = ['client', 'server'], more: readonly string[] = []) {
   const files = (await readdir(tarballs)).filter((file) => names.some((name) => file.includes(`-${name}-`)))
@@ -165,9 +169,53 @@ test('an error is of one class, whichever door it comes through', async () => {
   assert.equal(new Set(await Promise.all(classes)).size, 1)
 })
 
+for (const [peers, packages] of Object.entries({
+  'without yjs': ['@types/node'],
+  'with yjs': ['@types/node', 'yjs', 'y-protocols'],
+}))
+  test(`strict TypeScript takes every door ${peers}, the packages' own declarations too`, async () => {
+    const app = await installed(await emptyFolder('types-'), ['client', 'server'], packages)
+    for (const resolution of resolutions)
+      assert.equal(await checkTypes(app, resolution, packages.includes('yjs')), '', resolution)
+  })
+
+describe('bundlers', () => {
+  let app: string
+  before(async () => {
+    const packages = ['yjs', 'y-protocols', 'webpack@5.113.0']
+    app = await installed(await emptyFolder('bundlers-'), ['client', 'server'], packages)
+    await writePage(app)
+  })
+  for (const [name, bundle] of Object.entries(bundlers))
+    test(`two windows of a page built by ${name} share messages and a document`, async () => {
+      await using opened = new AsyncDisposableStack()
+      const { address } = opened.use(await start(app, { BUILT: await bundle(app) }))
+      const windows = [await openWindow(opened, address), await openWindow(opened, address)]
+      for (const [place, { page }] of windows.entries()) {
+        await page.type('input', `hello ${place}`)
+        await page.keyboard.press('Enter')
+      }
+      for (const { page } of windows)
+        for (const selector of ['#messages', '#document'])
+          await page.waitForFunction(
+            (where) => {
+              const text = document.querySelector(where)?.textContent ?? ''
+              return text.includes('hello 0') && text.includes('hello 1')
+            },
+            { polling: 50 },
+            selector,
+          )
+      for (const window of windows)
+        assert.deepEqual(
+          window.errors().filter((text) => !text.includes('404')),
+          [],
+        )
+    })
+})
+
 test('the quick start of docs/library.md, in an empty folder: two windows chat', async () => {
   await using opened = new AsyncDisposableStack()
-  const app = await installed(await mkdtemp(join(folder, 'quick-start-')))
+  const app = await installed(await emptyFolder('quick-start-'))
   const guide = await readFile(join(root, 'docs/library.md'), 'utf8')
   const listing = /```\w+\n(?:\/\/|<!--) (server\.mjs|page\.html)(?: -->)?\n(.*?)```/gs
   const listings = new Map(Array.from(guide.matchAll(listing), ([, name = '', text = '']) => [name, text]))
@@ -192,9 +240,31 @@ test('the quick start of docs/library.md, in an empty folder: two windows chat',
     )
 })
 
+test('Node 24 serves: the packages over ports of both kinds, workers, and what relies on Node itself', async (t) => {
+  const app = await installed(await emptyFolder('node-24-'), ['client', 'server'], ['node@24', 'yjs'])
+  const node = join(app, 'node_modules/.bin/node')
+  const version = await execute(node, ['--version'])
+  assert.match(version.stdout, /^v24\./)
+  t.diagnostic(version.stdout.trim())
+  // The tests are no part of this test run.
+  const { NODE_TEST_CONTEXT: _, ...env } = process.env
+  await cp(join(import.meta.dirname, 'packed-packages.mjs'), join(app, 'packed-packages.mjs'))
+  const certificate = ['server.pem', 'server.key'].map((file) => join(folder, file))
+  const trusting = { ...env, NODE_EXTRA_CA_CERTS: join(folder, 'server.pem') }
+  const served = await execute(node, ['packed-packages.mjs', ...certificate], { cwd: app, env: trusting })
+  assert.match(served.stdout, /^attached, listened, with workers$/m)
+  const files = [
+    'server/node-internals.test.ts',
+    'e2e/library/attach.program.test.ts',
+    'e2e/library/listen.program.test.ts',
+  ]
+  const { stdout } = await execute(node, ['--test', ...files], { cwd: root, env, timeout: 180_000 })
+  assert.match(stdout, /^ℹ fail 0$/m)
+})
+
 test('the lab in an empty folder: a running server beside two peers, the doctor, and the conformance suite', async () => {
   await using opened = new AsyncDisposableStack()
-  const app = await installed(await mkdtemp(join(folder, 'lab-')), ['lab'], ['better-sse@0.16.1'])
+  const app = await installed(await emptyFolder('lab-'), ['lab'], ['better-sse@0.16.1'])
   const packages = await readdir(join(app, 'node_modules'))
   for (const name of ['koa', 'serialport', 'prom-client', '@nats-io'])
     assert.ok(!packages.includes(name), name)

@@ -78,7 +78,8 @@ test('what the application publishes is nested 100 levels deep at most; the erro
   for (const levels of [101, 3000, 100_000])
     await assert.rejects(crosswind.publish('room.1', nested(levels)), {
       name: 'RangeError',
-      message: `publish: the data is nested ${levels} levels deep; it may be 100.`,
+      // JSON.stringify of Node 24 fails on the deepest.
+      message: new RegExp(`^publish: the data is nested (${levels}|over 100) levels deep; it may be 100\\.$`),
     })
   assert.equal((await Array.fromAsync(crosswind.read('room.1'))).length, 1)
 })

@@ -164,18 +164,7 @@ export function pageOfOverview(channel: string): string | null {
   return channel.startsWith(overviewPrefix) ? channel.slice(overviewPrefix.length) : null
 }
 
-// What a window shows of itself
-
-/** What a window shows about itself on a page; on an application's channels it is any JSON. */
-export interface AwarenessState {
-  /** Yjs client id; 0 for none. */
-  readonly client: number
-  /** Chosen by the user, at most `maxNameCharacters`; may be empty. */
-  readonly name: string
-  /** Ends of the selection: encoded Yjs relative positions in base64; null for none. */
-  readonly anchor: string | null
-  readonly head: string | null
-}
+// What a window shows of itself: a name, and a caret in the document
 
 /** UTF-16 units. */
 export const maxNameCharacters = 40

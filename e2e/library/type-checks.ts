@@ -1,0 +1,118 @@
+// Compiles an application's TypeScript with the packed packages, as strictly as the compiler can.
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+
+export const resolutions = ['bundler', 'nodenext'] as const
+
+/** An application that would not compile if what it imports had no types. */
+const application = `
+import { connect, connectOver, RefusedError, sse, type ConnectOptions } from '@crosswind/client'
+import { LinkClock } from '@crosswind/client/clock'
+import { debug } from '@crosswind/client/debug'
+import { keptDrafts } from '@crosswind/client/drafts'
+import { sharedConnection } from '@crosswind/client/share'
+import { type ChannelType, createCrosswind, Refusal, serverOptions } from '@crosswind/server'
+import { createServer } from 'node:http'
+import { createSecureServer } from 'node:http2'
+
+const options: ConnectOptions = {
+  clock: LinkClock,
+  debug: debug('link'),
+  drafts: keptDrafts({ user: 'ada' }),
+  modes: ['sse/2'],
+  share: sharedConnection({ user: 'ada' }),
+}
+const crosswind = connect(new URL('https://localhost/realtime'), options)
+const room = crosswind.channel<{ readonly text: string }>('room.1', { from: 'start' })
+room.on('message', ({ data, seq }) => console.log(data.text.length, seq.toFixed()))
+crosswind.on('error', (error) => console.log(error instanceof RefusedError, error.code))
+// @ts-expect-error: a room of texts.
+await room.publish({ text: 1 })
+// @ts-expect-error: modes are a list.
+connectOver('https://localhost/realtime', { transports: [sse], modes: 'sse/2' })
+
+declare module '@crosswind/server' {
+  interface Bodies {
+    guests: { readonly names: readonly string[] }
+  }
+}
+const guests: ChannelType = {
+  name: 'guests',
+  kinds: {
+    guests: {
+      body: () => null,
+      fold: (messages) => ({ names: messages.flatMap(({ body }) => ('names' in body ? body.names : [])) }),
+    },
+  },
+}
+const server = await createCrosswind({
+  path: '/realtime',
+  channels: { 'guests.*': guests, 'room.*': { kind: 'json', keep: { hours: 1 } }, 'doc.*': { kind: 'yjs' } },
+  authorize: ({ token }) => {
+    if (token === 'late') throw new Refusal('not-invited-there', 'Your subscription has ended.')
+    return { user: token ?? '', read: ['room.*'], write: [] }
+  },
+})
+server.attach(createServer())
+server.attach(createSecureServer({ ...serverOptions(), cert: '', key: '' }))
+for await (const { data, cursor } of server.read('room.1')) console.log(data, cursor.length)
+// @ts-expect-error: the rule of a channel has no such kind.
+await createCrosswind({ path: '/realtime', channels: { one: { kind: 'xml' } }, authorize: 'everyone' })
+`
+
+const editor = `
+import { CrosswindProvider } from '@crosswind/client/yjs'
+import { createCrosswind } from '@crosswind/server'
+import * as Y from 'yjs'
+
+const provider = new CrosswindProvider('https://localhost/realtime', 'doc.1', new Y.Doc())
+provider.on('saved', (isSaved) => console.log(isSaved, provider.awareness.clientID.toFixed()))
+const server = await createCrosswind({ path: '/realtime', channels: { 'doc.*': { kind: 'yjs' } }, authorize: 'everyone' })
+console.log((await server.document('doc.1')).getText('text').toString())
+// @ts-expect-error: a document is one of yjs.
+;(await server.document('doc.1')).noSuchMethod()
+`
+
+/** Resolves to the compiler's complaints about an application in this folder that imports every door. */
+export async function checkTypes(
+  app: string,
+  resolution: (typeof resolutions)[number],
+  hasYjs: boolean,
+): Promise<string> {
+  const doors = await Promise.all(['client', 'server'].map((name) => doorsOf(app, `@crosswind/${name}`)))
+  const taken = doors.flat().filter((door) => hasYjs || !door.endsWith('/yjs'))
+  const compilerOptions = {
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    noUncheckedIndexedAccess: true,
+    verbatimModuleSyntax: true,
+    skipLibCheck: false,
+    noEmit: true,
+    target: 'es2022',
+    lib: ['es2023', 'dom'],
+    types: ['node'],
+    module: resolution === 'bundler' ? 'esnext' : 'nodenext',
+    moduleResolution: resolution,
+  }
+  const files = {
+    'package.json': JSON.stringify({ type: 'module' }),
+    'tsconfig.json': JSON.stringify({ compilerOptions, include: ['*.ts'] }),
+    'doors.ts': taken.map((door, place) => `export * as door${place} from '${door}'\n`).join(''),
+    'application.ts': application,
+    ...(hasYjs && { 'editor.ts': editor }),
+  }
+  for (const [name, content] of Object.entries(files)) await writeFile(join(app, name), content)
+  const compiler = join(import.meta.dirname, '../../node_modules/.bin/tsc')
+  const child = spawn(compiler, ['-p', '.'], { cwd: app, stdio: ['ignore', 'pipe', 'inherit'] })
+  const [said, [code]] = await Promise.all([text(child.stdout), once(child, 'close')])
+  return code === 0 ? said : said || `The compiler ended with ${code}.`
+}
+
+async function doorsOf(app: string, name: string): Promise<string[]> {
+  const { exports } = JSON.parse(await readFile(join(app, 'node_modules', name, 'package.json'), 'utf8'))
+  return Object.keys(exports).map((door) => name + door.slice(1))
+}
