@@ -49,7 +49,8 @@ export interface ConnectOptions {
   readonly token?: () => string | Promise<string>
   /**
    * Called instead of `token` when the server knows this client's session no more, such as to renew a
-   * cookie. If it rejects with a `RefusedError`, the application says no.
+   * cookie. If it rejects with an error whose `status` is 401, the application
+   * says no.
    */
   readonly renewSession?: () => Promise<unknown>
   /** Default: the browser's; in Node `programs`, which service workers need, too. */
@@ -184,9 +185,9 @@ export class Crosswind {
   constructor(base: string, options: OverOptions) {
     this.#options = options
     this.#modes = chainOf(options, base)
-    this.#http = new Http(base, this.#ending.signal, usualTimeoutMs, options.platform)
     // Cookies need no request first.
     if (!options.token) this.#session = Promise.resolve()
+    this.#http = new Http(base, this.#ending.signal, usualTimeoutMs, options.platform)
     this.#state = { mode: this.#modes[0].name, status: 'opening', pending: 0, reason: null }
     this.#link = this.#make(base, options)
     // Reported where it is used.
@@ -232,7 +233,7 @@ export class Crosswind {
       publish: (kind, body) => this.#publish(name, follower, kind, body),
       show: (state) =>
         reading.then(
-          () => this.#then((link) => this.#read.has(name) && link.setAwareness({ state, channel: name })),
+          () => this.#read.has(name) && this.#made?.setAwareness({ state, channel: name }),
           nothingPlanned,
         ),
       leave: () => this.#forget(name, follower),
@@ -383,7 +384,7 @@ export class Crosswind {
 
   async #askForTicket(): Promise<void> {
     const { token: tokenNow, renewSession } = this.#options
-    if (renewSession) await renewSession()
+    await renewSession?.()
     if (!tokenNow) return
     const given = { token: await tokenNow() }
     const answer = await this.#http.post<{ readonly ticket: string | null }>(`/session?${this.#proof}`, given)
@@ -433,7 +434,7 @@ export class Crosswind {
       },
       {
         onState: ({ state: status, ...state }) => this.#changed({ status, ...state }),
-        onPresence: ({ windows, browserHttp1Streams }) => this.#changed({ windows, browserHttp1Streams }),
+        onPresence: ({ type: _, ...counts }) => this.#changed(counts),
         onMessage: (message, receivedAt, dueAt) =>
           this.#rooms.get(message.channel)?.take(message, link.cursor ?? '', receivedAt, dueAt),
         onDenied: (error) => this.#deny(error),

@@ -127,7 +127,7 @@ class Others implements Presence {
   }
 
   heard({ windows, whole }: AwarenessFrame, own: string): void {
-    const isNews = whole ? !this.#isKnown(windows, own) : true
+    const before = whole && this.#text()
     if (whole) {
       this.states.clear()
       this.users.clear()
@@ -140,15 +140,12 @@ class Others implements Presence {
         this.states.set(window, state)
         if (user !== undefined) this.users.set(window, user)
       }
-    if (isNews) tell(this.#listeners.change, this.states)
+    // After this client has reopened its stream, there may be no news.
+    if (!whole || this.#text() !== before) tell(this.#listeners.change, this.states)
   }
 
-  /** As after this client has reopened its stream. */
-  #isKnown(windows: AwarenessFrame['windows'], own: string): boolean {
-    const others = windows.filter(({ window }) => window !== own)
-    const isSame = ({ window, state }: AwarenessFrame['windows'][number]) =>
-      this.states.has(window) && JSON.stringify(this.states.get(window)) === JSON.stringify(state)
-    return others.length === this.states.size && others.every(isSame)
+  #text(): string {
+    return JSON.stringify([...this.states].sort())
   }
 
   refused(error: RefusedError): void {

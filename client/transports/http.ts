@@ -233,10 +233,10 @@ export function askClock(
   )
 }
 
+/** Of an `HttpError`, or another error with a `status`. */
 export function asClosing(error: unknown): Closing {
-  if (error instanceof RefusedError) return { code: 'uninvited', sentence: error.message, retryAfterMs: null }
-  if (!(error instanceof HttpError)) return lost
-  const { status, code, message: sentence, retryAfterMs } = error
+  const { status, code, message: sentence = '', retryAfterMs = null }: Partial<HttpError> = Object(error)
+  if (!status) return lost
   const closing = (code: Closing['code']) => ({ code, sentence, retryAfterMs })
   if (code === 'draining') return closing(code)
   if (status === 401) return closing(code === 'session-expired' ? 'expired' : 'uninvited')

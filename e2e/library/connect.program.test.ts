@@ -508,7 +508,7 @@ test('an application renews its own session when the server knows it no more, or
       isSignedIn = true
     },
     async () => {
-      throw new RefusedError('signed-out', 'Sign in again.')
+      throw Object.assign(new Error('Sign in again.'), { status: 401, code: 'signed-out' })
     },
   ]
   const opened = open({ renewSession: () => renewals.shift()?.() ?? Promise.resolve() })
