@@ -32,7 +32,7 @@ export default [
     ...common,
     // Together, so that a class is the same in all of them.
     input: Object.fromEntries(
-      ['connect', 'node', 'share', 'drafts', 'debug', 'clock', 'transports', 'engine'].map((door) => [
+      ['connect', 'node', 'share', 'drafts', 'debug', 'clock', 'transports'].map((door) => [
         door,
         `client/${door}.ts`,
       ]),

@@ -9,6 +9,20 @@ import { newKey } from './names.ts'
 import { Outbox, type OutboxListener, type OutboxOptions, usualBounds } from './outbox.ts'
 import { RefusedError } from './transports/transport.ts'
 
+// For an outbox with rules of one's own.
+export { documentPolicy, mergingPolicy } from './document-policy.ts'
+export { type DraftDatabase, openDraftDatabase, type UnstoredDraft } from './draft-database.ts'
+export { DraftKeeper } from './draft-keeper.ts'
+export { DraftStore } from './draft-store.ts'
+export {
+  Outbox,
+  type OutboxListener,
+  type OutboxOptions,
+  type OutboxPolicy,
+  type OutboxState,
+  plainPolicy,
+} from './outbox.ts'
+
 export interface DraftsOptions {
   /**
    * Who is signed in, such as an id; one word for all where nobody signs in. Only windows of the same

@@ -1,21 +1,26 @@
 // One page's editing session: its document, its connection with the outbox, and its presence.
 
 import { LinkClock, whenDue } from '../client/clock.ts'
-import { type ConnectionState, type ConnectOptions, type Crosswind, connect } from '../client/connect.ts'
+import {
+  type ConnectionState,
+  type ConnectOptions,
+  type Crosswind,
+  connect,
+  type Follower,
+  type Following,
+} from '../client/connect.ts'
 import {
   type DraftDatabase,
   DraftKeeper,
   DraftStore,
   documentPolicy,
-  type Follower,
-  type Link,
   mergingPolicy,
   Outbox,
   type OutboxListener,
   type OutboxOptions,
   type OutboxState,
   type UnstoredDraft,
-} from '../client/engine.ts'
+} from '../client/drafts.ts'
 import { browserTimers } from '../client/wire.ts'
 import { CrosswindProvider, mergeUpdates } from '../client/yjs.ts'
 import type { Line } from '../server/document/rich-text.ts'
@@ -90,7 +95,7 @@ export class EditingSession {
   readonly #browserHttp = new BrowserHttp()
   #draftKeeper: DraftKeeper | null = null
   /** The connection's, once it is there. */
-  #link: Link | null = null
+  #link: Awaited<Following['link']> | null = null
   /** Null while this browser cannot show the page without the server. */
   #keeper: PageKeeper | null = null
   #refusal: string | null = null

@@ -2,7 +2,7 @@
 
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { openDraftDatabase } from '../client/engine.ts'
+import { openDraftDatabase } from '../client/drafts.ts'
 import { limitedStreams, sharedConnection, shareHere } from '../client/share.ts'
 import { browserTimers, newName } from '../client/wire.ts'
 import { documentPath } from '../server/page/document-api.ts'

@@ -1,6 +1,6 @@
 // The page's browser key, the mode that its address requests, and the guest's session.
 
-import type { DraftDatabase } from '../client/engine.ts'
+import type { DraftDatabase } from '../client/drafts.ts'
 import { HttpError } from '../client/transports.ts'
 import { fingerprintOf, newKey } from '../client/wire.ts'
 import type { PageSettings } from '../server/page/page-messages.ts'

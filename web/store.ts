@@ -1,7 +1,7 @@
 // The page's state: one immutable view of all that a window shows, its listeners, saved choices.
 
 import type { ConnectionState } from '../client/connect.ts'
-import type { OutboxState } from '../client/engine.ts'
+import type { OutboxState } from '../client/drafts.ts'
 import type { NamedVersion, ReadingBody, SensorBody } from '../server/page/page-messages.ts'
 import { noFigures, type WindFigures } from '../server/page/wind-statistics.ts'
 import { isWindUnit, type WindUnit } from '../server/page/wind-units.ts'

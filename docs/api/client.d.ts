@@ -171,6 +171,7 @@ declare const longPolling: ChosenTransport;
 declare const mergeUpdates$1: (updates: readonly UpdateBody[]) => UpdateBody;
 declare const modes: readonly Mode[];
 declare const newKey: () => string;
+declare const plainPolicy: ({ messages, bytes }?: Bounds) => OutboxPolicy<Drafts>;
 declare const polling: ChosenTransport;
 declare const programs: Platform;
 declare const shareHere: (share: Share) => Share;
@@ -264,16 +265,13 @@ declare namespace clock_d_exports {
   export { LinkClock, whenDue };
 }
 declare namespace connect_d_exports {
-  export { ConnectOptions, ConnectionState, Crosswind, Follower, Following, Keeping, OverOptions, Presence, RefusedError, Room, RoomMessage, Sharing, connect, connectOver, longPolling, polling, programs, sse, streaming, websocket };
+  export { ConnectOptions, ConnectionState, Crosswind, Fall, Follower, Following, Keeping, OverOptions, Presence, RefusedError, Room, RoomMessage, Sharing, connect, connectOver, longPolling, polling, programs, sse, streaming, websocket };
 }
 declare namespace debug_d_exports {
   export { debug };
 }
 declare namespace drafts_d_exports {
-  export { DraftsOptions, LeftMessage, keptDrafts };
-}
-declare namespace engine_d_exports {
-  export { DocumentDrafts, DraftDatabase, DraftKeeper, DraftStore, Drafts, Fall, Follower, Following, Link, LinkListener, LinkOptions, LinkState, Outbox, OutboxListener, OutboxOptions, OutboxState, UnstoredDraft, documentPolicy, mergingPolicy, openDraftDatabase };
+  export { DraftDatabase, DraftKeeper, DraftStore, DraftsOptions, LeftMessage, Outbox, OutboxListener, OutboxOptions, OutboxPolicy, OutboxState, UnstoredDraft, documentPolicy, keptDrafts, mergingPolicy, openDraftDatabase, plainPolicy };
 }
 declare namespace share_d_exports {
   export { SharingOptions, limitedStreams, shareHere, sharedConnection };
@@ -290,7 +288,7 @@ declare namespace wire_d_exports {
 declare namespace yjs_d_exports {
   export { CrosswindProvider, DocumentStart, ProviderOptions, mergeUpdates$1 as mergeUpdates };
 }
-export { connect_d_exports as ".", connect_d_exports as "./browser", clock_d_exports as "./clock", debug_d_exports as "./debug", drafts_d_exports as "./drafts", engine_d_exports as "./engine", share_d_exports as "./share", shared_worker_d_exports as "./shared-worker", statistics_d_exports as "./statistics", transports_d_exports as "./transports", wire_d_exports as "./wire", yjs_d_exports as "./yjs" };
+export { connect_d_exports as ".", connect_d_exports as "./browser", clock_d_exports as "./clock", debug_d_exports as "./debug", drafts_d_exports as "./drafts", share_d_exports as "./share", shared_worker_d_exports as "./shared-worker", statistics_d_exports as "./statistics", transports_d_exports as "./transports", wire_d_exports as "./wire", yjs_d_exports as "./yjs" };
 import * as Y from "yjs";
 import { Awareness } from "y-protocols/awareness";
 interface AwarenessFrame<State = unknown> {

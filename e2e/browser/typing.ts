@@ -1,7 +1,7 @@
 // Recording windows: opens pages, types into the first, reads stamps and clocks.
 
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Fall } from '../../client/engine.ts'
+import type { Fall } from '../../client/connect.ts'
 import type { Exchange } from '../../client/wire.ts'
 import type { LabDoor, ReceivedStamp, SentStamp } from '../../web/lab.ts'
 import {

@@ -1,80 +1,116 @@
-// The web app's link in Node, over transports without a browser.
+// The web app's connection in Node, over transports without a browser.
 
 import { LinkClock } from '../../client/clock.ts'
+import { type ConnectionState, connectOver, type Following } from '../../client/connect.ts'
+import { Outbox, type OutboxListener, plainPolicy } from '../../client/drafts.ts'
+import { type Opening, type OpenTransport, transportsByName } from '../../client/transports.ts'
 import {
-  type DocumentDrafts,
-  documentPolicy,
-  Link,
-  type LinkListener,
-  type LinkOptions,
-  Outbox,
-} from '../../client/engine.ts'
-import type { Opening, OpenTransport, WebTransport } from '../../client/transports.ts'
-import {
+  type Bodies,
+  type Draft,
   type HttpVersion,
+  type Kind,
+  type Message,
+  type Mode,
   modes,
-  type TransportName,
-  transportNames,
+  type Polling,
   type WindowHttp,
 } from '../../client/wire.ts'
-import { processTimers } from '../../scripts/process.ts'
-import { nameOf, newKey } from '../clients/client.ts'
+import { createNodePlatform, nameOf, newKey } from '../clients/client.ts'
+import { connectHttp } from '../clients/http-client.ts'
 
 export type LinkOpening = Omit<Opening, 'base'> & { readonly origin: string }
 
-interface NodeOpening
-  extends Partial<LinkListener>,
-    Pick<LinkOptions, 'polling' | 'channels' | 'mode' | 'random'> {
-  readonly bounds: Parameters<typeof documentPolicy>[0]['bounds']
+interface NodeOpening {
   /** The key's fingerprint is appended. */
   readonly name: string
-  /** Whether the link may fall back to another mode after repeated cuts. */
+  readonly channels: readonly [string, ...string[]]
+  readonly mode: Mode
+  /** Whether it may fall back to another mode after repeated cuts. */
   readonly mayFall: boolean
   readonly originFor: (http: HttpVersion) => string
+  /** Trusted certificate, PEM; null trusts any. */
+  readonly ca: string | null
+  readonly polling: Polling
+  readonly bounds: Parameters<typeof plainPolicy>[0]
   readonly connect: (opening: LinkOpening) => OpenTransport
+  /** Called on change of the connection alone. */
+  readonly onState?: (state: ConnectionState) => void
+  readonly onMessage?: (message: Message, receivedAt: number) => void
+  readonly outbox?: Partial<OutboxListener>
 }
 
-const ignored: LinkListener = {
-  onState: () => undefined,
-  onMessage: () => undefined,
-  onNewLog: () => undefined,
-  onPresence: () => undefined,
-  onAwareness: () => undefined,
-  onOutbox: () => undefined,
-  onStored: () => undefined,
-  onRefused: () => undefined,
-  onRenamed: () => undefined,
+export interface NodeLink {
+  /** Null before the connection's first attempt, and if the outbox has no room. */
+  readonly publish: <K extends Kind>(channel: string, kind: K, body: Bodies[K]) => Draft<K> | null
+  readonly close: () => void
 }
 
-export function openNodeLink({ name, mode, mayFall, originFor, connect, ...parts }: NodeOpening): Link {
+export function openNodeLink(opening: NodeOpening): NodeLink {
+  const { name, channels, mode, mayFall, originFor, ca, polling, bounds, connect, onMessage } = opening
   const key = newKey()
+  const platform = createNodePlatform(connectHttp(mode.http, originFor(mode.http), ca))
   // Its modes need no front.
   const ownOrigin = (http: WindowHttp) => originFor(http as HttpVersion)
-  const transports = transportNames.map((transport): [TransportName, WebTransport] => [
-    transport,
-    {
-      name: transport,
-      open: (opening) => connect({ ...opening, origin: ownOrigin(opening.mode.http) }),
-    },
-  ])
-  const window = nameOf(key, name)
-  const policy = documentPolicy({ window, bounds: parts.bounds, random: parts.random })
-  const options: LinkOptions<DocumentDrafts> = {
-    ...parts,
-    baseFor: (http) => `${ownOrigin(http)}/api`,
-    transports: Object.fromEntries(transports) as Record<TransportName, WebTransport>,
-    window,
-    proof: [['key', key]],
-    // The link falls back along the modes' `fallback` fields.
-    mode: mayFall ? mode : { ...mode, fallback: null },
-    modes,
-    renewSession: () => Promise.resolve(),
-    timers: processTimers,
+  const transports = Object.values(transportsByName).map((transport) => ({
+    ...transport,
+    open: (one: Opening) => connect({ ...one, origin: ownOrigin(one.mode.http) }),
+  }))
+  const connection = connectOver(`${originFor(mode.http)}/api`, {
+    transports,
+    modes: mayFall ? [mode.name, ...modes.map((one) => one.name)] : [mode.name],
+    fallbacks: mayFall ? Object.fromEntries(modes.map((one) => [one.name, one.fallback])) : {},
+    origins: { '2': originFor('2'), '1.1': originFor('1.1') },
+    platform,
+    polling,
     clock: LinkClock,
-    // Its drafts end with the program.
-    outbox: (listener) => new Outbox({ window, timers: processTimers }, policy, listener),
+    drafts: {
+      // They end with the program.
+      over: () => ({
+        key: Promise.resolve(key),
+        name: nameOf(key, name),
+        outbox: (options, listener) => new Outbox(options, plainPolicy(bounds), listener),
+      }),
+    },
+  })
+  tellChanges(connection.state, opening.onState, (onState) => connection.on('state', onState))
+  // The state says why it is not open.
+  connection.on('error', () => undefined)
+  const follow = (channel: string): Following =>
+    connection.follow(channel, {
+      take: (message, _cursor, receivedAt) => onMessage?.(message, receivedAt),
+      end: () => undefined,
+      presence: { heard: () => undefined, refused: () => undefined },
+    })
+  const [first] = channels.map(follow)
+  let publish: NodeLink['publish'] = () => null
+  first?.link.then((link) => {
+    publish = (channel, kind, body) => link.publish(channel, kind, body)
+    link.outbox.listeners.add({
+      onOutbox: () => undefined,
+      onStored: () => undefined,
+      onRefused: () => undefined,
+      ...opening.outbox,
+    })
+  })
+  return {
+    publish: (channel, kind, body) => publish(channel, kind, body),
+    close() {
+      connection.close()
+      platform.close()
+    },
   }
-  const link = new Link(options, { ...ignored, ...parts })
-  link.open()
-  return link
+}
+
+const told = ['status', 'mode', 'reason', 'retryAt', 'repairs'] as const
+
+function tellChanges(
+  first: ConnectionState,
+  onState: NodeOpening['onState'],
+  listen: (onState: (state: ConnectionState) => void) => void,
+): void {
+  let before = first
+  listen((state) => {
+    if (told.some((name) => state[name] !== before[name])) onState?.(state)
+    before = state
+  })
 }

@@ -1,6 +1,6 @@
 // A window without a browser: the real link, over connections that can be cut and stalled.
 
-import type { Link, LinkState } from '../../client/engine.ts'
+import type { ConnectionState } from '../../client/connect.ts'
 import {
   type DownFrame,
   type HttpVersion,
@@ -11,7 +11,7 @@ import {
 } from '../../client/wire.ts'
 import { type NodeTransport, openTransport } from '../clients/client.ts'
 import { documentContent } from '../clients/document-content.ts'
-import { type LinkOpening, openNodeLink } from '../lab/node-link.ts'
+import { type LinkOpening, type NodeLink, openNodeLink } from '../lab/node-link.ts'
 
 export type Seen = Pick<Message, 'id' | 'seq'>
 
@@ -95,7 +95,7 @@ export class CuttableWindow {
   unstored = 0
   readonly #channel: string
   readonly #yjsClient: number
-  readonly #link: Link
+  readonly #link: NodeLink
   readonly #elapsed: () => number
   readonly #connections = new Set<NodeTransport>()
   #cutNext: Moment | null = null
@@ -116,19 +116,20 @@ export class CuttableWindow {
       channels: [channel],
       mode,
       mayFall,
+      ca,
       polling,
       bounds,
-      random,
       originFor: (http) => origin[http],
       connect: (opening) => this.#connect({ ...opening, ca }),
       onState: (state) => this.#noteState(state),
       onMessage: ({ id, seq }) => void record.seen.push({ id, seq }),
-      onOutbox: ({ unstored }) => {
-        this.unstored = unstored
+      outbox: {
+        onOutbox: ({ unstored }) => {
+          this.unstored = unstored
+        },
+        onStored: ({ id }, seq) => void record.accepted.set(id, seq),
+        onRefused: ({ id }, sentence) => void record.refused.push(`${id}: ${sentence}`),
       },
-      onStored: ({ id }, seq) => void record.accepted.set(id, seq),
-      onRefused: ({ id }, sentence) => void record.refused.push(`${id}: ${sentence}`),
-      onRenamed: (id) => void record.refused.push(`${id}: its id was taken`),
     })
   }
 
@@ -230,13 +231,13 @@ export class CuttableWindow {
     this.#wasWelcomed = true
   }
 
-  #noteState({ state, mode, reason, repairs }: LinkState): void {
+  #noteState({ status, mode, reason, repairs = 0 }: ConnectionState): void {
     const { record } = this
     record.repairs = repairs
     if (reason !== null) record.reasons.set(reason, (record.reasons.get(reason) ?? 0) + 1)
-    if (state === 'open' && mode !== this.mode.name) record.modeChanges += 1
-    if ((state === 'open') === this.isOpen) return
-    this.#openSince = state === 'open' ? performance.now() : null
+    if (status === 'open' && mode !== this.mode.name) record.modeChanges += 1
+    if ((status === 'open') === this.isOpen) return
+    this.#openSince = status === 'open' ? performance.now() : null
     const last = record.outages.at(-1)
     if (!this.isOpen) record.outages.push({ fromMs: this.#elapsed(), toMs: null })
     else if (last) last.toMs = this.#elapsed()

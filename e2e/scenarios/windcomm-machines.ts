@@ -1,7 +1,7 @@
 // A WindComm run on real machines: a server with its own sensor, windows that reach it directly.
 
 import { z } from 'zod'
-import { type ClockReading, combine, createSeededRandom, type Mode, type Polling } from '../../client/wire.ts'
+import { type ClockReading, combine, type Mode, type Polling } from '../../client/wire.ts'
 import { readClocks } from '../browser/typing.ts'
 import type { Lab } from '../lab/experiment.ts'
 import { flag } from '../lab/flags.ts'
@@ -144,14 +144,13 @@ export function readMachines(given: Given) {
 
 interface Options {
   readonly modes: readonly string[]
-  readonly seed: number
   readonly browsersAt: string | null
   readonly machines: RealMachines
 }
 
 /** Waits for the devices that join. */
 export async function onMachines(
-  { modes, seed, browsersAt, machines: { given, polling: own, sensor } }: Options,
+  { modes, browsersAt, machines: { given, polling: own, sensor } }: Options,
   lab: Lab,
   opened: AsyncDisposableStack,
 ): Promise<Arrangement> {
@@ -159,7 +158,7 @@ export async function onMachines(
   const polling = own ?? (await pollingOf(String(server)))
   const machines = await Machines.gather(given, lab, opened)
   const here = browsersAt === null ? 'client' : 'browser'
-  const plan = { server, sensor, polling, here, seed, modes: requireModes(modes) } as const
+  const plan = { server, sensor, polling, here, modes: requireModes(modes) } as const
   const where = machines.reach ? 'over its network address' : 'its log in SQLite'
   return {
     sites: machineSites(machines, here),
@@ -181,7 +180,6 @@ interface MachinePlan {
   readonly modes: readonly Mode[]
   readonly polling: Polling
   readonly here: MachineSite['windows']
-  readonly seed: number
 }
 
 /** `here`, the WebDrivers and the joined devices. */
@@ -217,19 +215,18 @@ export async function openMachines(
   opened: AsyncDisposableStack,
   signal: AbortSignal,
 ): Promise<Testbed> {
-  const { modes, polling, here, seed } = plan
+  const { modes, polling, here } = plan
   const server =
     plan.server === undefined ? await startServer(plan, machines, opened) : await joinServer(plan.server)
   const access: Access = { ca: null, polling, opened }
   const sites = machineSites(machines, here)
   const browsers = await machines.startBrowsers(opened, { isHere: here === 'browser' })
-  const random = createSeededRandom(seed)
   const clients: ListeningWindow[] = []
   const pages: DevicePage[] = []
   for (const [place, { name: site, windows }] of sites.entries()) {
     const at = (mode: Mode) => ({ site, mode, origin: server.origin[mode.http] })
     if (windows === 'client') {
-      for (const mode of modes) clients.push(openClient(access, at(mode), random))
+      for (const mode of modes) clients.push(openClient(access, at(mode)))
       continue
     }
     const device = machines.devices[place - machines.browsers.length]

@@ -1,7 +1,7 @@
 // Measures a WindComm run: a server with a sensor, links to it, and receiving windows behind them.
 
 import { setTimeout as delay } from 'node:timers/promises'
-import type { LinkState } from '../../client/engine.ts'
+import type { ConnectionState } from '../../client/connect.ts'
 import {
   createSeededRandom,
   type HttpVersion,
@@ -9,7 +9,6 @@ import {
   type Message,
   type Mode,
   type Polling,
-  type Random,
 } from '../../client/wire.ts'
 import type { Figures } from '../../scripts/process.ts'
 import { type Browser, startBrowser } from '../browser/browser.ts'
@@ -211,7 +210,6 @@ interface SimulatedPlan {
   readonly modes: readonly Mode[]
   readonly rateHz: number
   readonly polling: Polling
-  readonly seed: number
   /** Each answer over HTTP/1.1 ends its connection. */
   readonly newConnections: boolean
 }
@@ -222,7 +220,7 @@ interface SimulatedPlan {
  * the closing of everything on `opened`. Rejects on abort.
  */
 export async function openSimulated(
-  { sites, modes, rateHz, polling, seed, newConnections }: SimulatedPlan,
+  { sites, modes, rateHz, polling, newConnections }: SimulatedPlan,
   opened: AsyncDisposableStack,
   signal: AbortSignal,
 ): Promise<Testbed> {
@@ -265,7 +263,6 @@ export async function openSimulated(
   const counted = (withBrowser.length > 0 ? withBrowser : sites).map(({ name }) => name)
   const pages: Page[] = []
   const clients: ListeningWindow[] = []
-  const random = createSeededRandom(seed)
   let version = 'none'
   for (const { name, windows } of sites) {
     const at = (mode: Mode) => ({ site: name, mode, origin: originOf(name, mode.name) })
@@ -278,7 +275,7 @@ export async function openSimulated(
         pages.push(await openPage(await newSmallWindow(browser), at(mode)))
       }
     } else {
-      for (const mode of modes) clients.push(openClient(access, at(mode), random))
+      for (const mode of modes) clients.push(openClient(access, at(mode)))
     }
   }
   return {
@@ -406,17 +403,12 @@ export async function openPage(window: RecordingWindow, { site, mode, origin }: 
 }
 
 /** Without a browser: the web app's link in this process. */
-export function openClient(
-  access: Access,
-  { site, mode, origin }: WindowPlace,
-  random: Random,
-): ListeningWindow {
+export function openClient(access: Access, { site, mode, origin }: WindowPlace): ListeningWindow {
   const receipts: Receipt[] = []
   const link = openLink(access, {
     channel: channelOf(site, mode.name),
     mode,
     originFor: () => origin,
-    random,
     onReading: ({ id }, receivedAt) => void receipts.push({ id, receivedAt }),
   })
   return {
@@ -439,7 +431,6 @@ export function openReferenceClient(access: Access, origin: MeasuredServer['orig
     channel: 'windcomm-reference',
     mode: requireMode(baseline),
     originFor: (http) => origin[http],
-    random: createSeededRandom(1),
     onReading(reading) {
       const { id, seq, at, acceptedAt, body } = reading
       readings.push({ id, seq, at, acceptedAt })
@@ -455,7 +446,6 @@ interface LinkOpening {
   readonly channel: string
   readonly mode: Mode
   readonly originFor: (http: HttpVersion) => string
-  readonly random: Random
   /** `receivedAt`: stamped before parsing, ms since the epoch. */
   readonly onReading: (reading: Message<'reading'>, receivedAt: number) => void
 }
@@ -463,30 +453,27 @@ interface LinkOpening {
 /** It publishes nothing. */
 const bounds = { messages: 1, bytes: 1024 }
 
-function openLink(
-  { ca, polling, opened }: Access,
-  { channel, mode, originFor, random, onReading }: LinkOpening,
-) {
-  let state: Partial<Pick<LinkState, 'state' | 'mode'>> = {}
+function openLink({ ca, polling, opened }: Access, { channel, mode, originFor, onReading }: LinkOpening) {
+  let shown: { readonly state?: ConnectionState['status']; readonly mode?: string } = {}
   const link = openNodeLink({
     name: 'w',
     channels: [channel, 'wind'],
     mode,
     mayFall: false,
     originFor,
+    ca,
     polling,
     bounds,
-    random,
     connect: (opening) => openTransport({ ...opening, ca }),
-    onState(next) {
-      state = next
+    onState({ status, mode }) {
+      shown = { state: status, mode }
     },
     onMessage(message, receivedAt) {
       if (isKind(message, 'reading')) onReading(message, receivedAt)
     },
   })
   opened.defer(() => link.close())
-  return async () => state
+  return async () => shown
 }
 
 /** Five seconds at the paper's rate. */

@@ -1,7 +1,7 @@
 // Shared by components: props, actions, hooks for store and clock, menu keys.
 
 import { type KeyboardEvent, useEffect, useReducer, useState, useSyncExternalStore } from 'react'
-import type { OutboxState } from '../../client/engine.ts'
+import type { OutboxState } from '../../client/drafts.ts'
 import { browserTimers } from '../../client/wire.ts'
 import type { PageStart } from '../../server/page/page-messages.ts'
 import { windowModeNamed } from '../../server/wire/modes.ts'

@@ -4,9 +4,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import imported from 'morphdom'
-import { connect, type RoomMessage } from '../../../client/connect.ts'
-import { type Drafts, Link } from '../../../client/engine.ts'
-import { type Bodies, type Draft, type Kind, type Message, modes } from '../../../client/wire.ts'
+import { connect } from '../../../client/connect.ts'
+import { type Message, modes } from '../../../client/wire.ts'
 import { createCrosswind } from '../../../server/index.ts'
 import { inNextFrame } from '../../../web/frames.ts'
 import type { Host, Page, PageMessage, Shown, Started } from '../adapter.ts'
@@ -44,31 +43,25 @@ export async function open({ address, mode, channel, receive }: Page) {
   const { default: MediumEditor } = await import('medium-editor')
   new MediumEditor(editor, { toolbar: false, keyboardCommands: false, placeholder: false, autoLink: false })
   const mirror = new Mirror(editor)
-  const drafts: Draft[] = []
-  const observed = observing((draft) => drafts.push(draft))
-  const connection = connect(`${address}${path}`, { modes: [mode], debug: observed })
-  const room = connection.channel<Content>(channel)
-  room.on('message', (message) => receive(asSent(message), mirror.received))
+  const connection = connect(`${address}${path}`, { modes: [mode] })
+  const following = connection.follow(channel, {
+    // As it is on the wire, which the page measures.
+    take: (message) => receive(message as Message<'json'>, mirror.received),
+    end: () => undefined,
+    presence: { heard: () => undefined, refused: () => undefined },
+  })
+  const link = await following.link
+  link.outbox.listeners.add({
+    onOutbox: () => undefined,
+    onStored: ({ id }, seq) => mirror.ended(id, seq),
+    // What is refused counts as lost.
+    onRefused: ({ id }) => mirror.ended(id, 0),
+  })
   await new Promise<void>((resolve) => connection.on('state', ({ status }) => status === 'open' && resolve()))
   return (message: Edit) => {
-    const stored = room.publish({ html: message.body.html })
-    mirror.sent(Object.assign(message, drafts.pop()).id, stored)
-  }
-}
-
-/** As it is on the wire, which the page measures. */
-function asSent({ id, channel, seq, at, acceptedAt, from, data }: RoomMessage<Content>): Message<'json'> {
-  return { id, channel, kind: 'json', from, at, seq, acceptedAt, body: { data } }
-}
-
-/** A link that tells its drafts, which have the ids and times that the page measures. */
-function observing(onDraft: (draft: Draft) => void): typeof Link {
-  return class<All extends Drafts> extends Link<All> {
-    override publish<K extends Kind>(channel: string, kind: K, body: Bodies[K]): Draft<K> | null {
-      const draft = super.publish(channel, kind, body)
-      if (draft) onDraft(draft)
-      return draft
-    }
+    const draft = link.publish(channel, 'json', { data: { html: message.body.html } })
+    // The page measures by its id and time.
+    mirror.sent(Object.assign(message, draft).id)
   }
 }
 
@@ -96,18 +89,14 @@ class Mirror {
     editor.addEventListener('beforeinput', this.#show, { capture: true })
   }
 
-  sent(id: string, stored: Promise<{ readonly seq: number }>): void {
+  sent(id: string): void {
     this.#unanswered.add(id)
-    const end = (seq: number) => {
-      this.#unanswered.delete(id)
-      this.#ownSeq = Math.max(this.#ownSeq, seq)
-      if (this.#newest) inNextFrame(this.#show)
-    }
-    stored.then(
-      ({ seq }) => end(seq),
-      // What is refused counts as lost.
-      () => end(0),
-    )
+  }
+
+  ended(id: string, seq: number): void {
+    this.#unanswered.delete(id)
+    this.#ownSeq = Math.max(this.#ownSeq, seq)
+    if (this.#newest) inNextFrame(this.#show)
   }
 
   readonly received = (message: Message<'json'>, shown: Shown): void => {
