@@ -400,7 +400,7 @@ export class Crosswind {
       try {
         await this.#ask(name, 'newest')
       } catch (error) {
-        if (asClosing(error).code !== 'refused') throw error
+        if (follower.isRequired || asClosing(error).code !== 'refused') throw error
         this.#refuse(name, follower, error)
       }
   }

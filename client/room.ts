@@ -60,6 +60,8 @@ export interface Follower {
   readonly from?: string | undefined
   /** `receivedAt`, `dueAt`: see `LinkListener#onMessage`. */
   take(message: Message, cursor: string, receivedAt: number, dueAt: number): void
+  /** If it may not be read any more, the connection waits until it may, instead of going on with the others. */
+  readonly isRequired?: boolean | undefined
   /** The client reads the channel from `from` on; what follows `to`, the stream brings. */
   joined?(from: string, to: string): Promise<void>
   /** Messages between these cursors were missed. */

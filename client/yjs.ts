@@ -42,6 +42,11 @@ export interface ProviderOptions extends ConnectOptions {
   readonly awareness?: Awareness
   /** One for several documents and channels, which the provider leaves open. */
   readonly connection?: Crosswind
+  /**
+   * If the document may not be read any more, the connection waits until it may, with all its channels, and
+   * changes are still drafted. By default the provider stops.
+   */
+  readonly isRequired?: boolean
   /** What the page already has: all messages of the channel up to a cursor. Its past is not asked for. */
   readonly start?: DocumentStart
 }
@@ -237,6 +242,7 @@ export class CrosswindProvider {
     const opened = connection ?? connect(this.url, this.#options)
     const follower: Follower = {
       from: this.#start?.cursor,
+      isRequired: this.#options.isRequired,
       take: (message, _cursor, receivedAt, dueAt) => this.#take(message, receivedAt, dueAt),
       joined: (_from, to) => this.#joined(to),
       newLog: () => this.#newLog(),
@@ -543,7 +549,9 @@ export class CrosswindProvider {
       // In an empty document, only its observers have written until now, and published it.
       this.#caughtUp(isNew ? null : this.#differenceTo(recovered ? [...known, ...messages] : messages))
     } catch (error) {
-      if (comparing === this.#comparing) this.#failed(error)
+      if (comparing !== this.#comparing) return
+      if (this.#options.isRequired) this.#compareIn(refusedPauseMs)
+      else this.#failed(error)
     } finally {
       if (comparing === this.#comparing) this.#comparing = null
     }

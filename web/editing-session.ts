@@ -172,6 +172,7 @@ export class EditingSession {
       connection: this.#connection,
       connect: !isProbing,
       start: { messages, cursor },
+      isRequired: true,
     })
     provider.on('message', (message, receivedAt, dueAt) => {
       this.#recorder?.received(message, receivedAt)

@@ -467,6 +467,7 @@ interface Exchange {
 interface Follower {
   readonly from?: string | undefined;
   take(message: Message, cursor: string, receivedAt: number, dueAt: number): void;
+  readonly isRequired?: boolean | undefined;
   joined?(from: string, to: string): Promise<void>;
   missed?(from: string, to: string): Promise<void>;
   newLog?(): void;
@@ -709,6 +710,7 @@ interface ProviderOptions extends ConnectOptions {
   readonly connect?: boolean;
   readonly awareness?: Awareness;
   readonly connection?: Crosswind;
+  readonly isRequired?: boolean;
   readonly start?: DocumentStart;
 }
 interface ReadingBody {

@@ -10,6 +10,7 @@ import { newKey } from '../../client/wire.ts'
 import { type CrosswindProvider, type DocumentStart, mergeUpdates } from '../../client/yjs.ts'
 import { countItems, integrationBomb, rivals } from '../../server/document/testing.ts'
 import { temporaryFolder } from '../../server/folder-testing.ts'
+import { stopClock } from '../../server/testing.ts'
 import { modes } from '../../server/wire/modes.ts'
 import { createManualTime } from '../../server/wire/testing.ts'
 import { createSeededRandom } from '../../server/wire/time.ts'
@@ -446,4 +447,28 @@ test('a recorder learns the draft of each change, and each message before it is 
     [first, from, 'number', 1, ''],
     [second, from, 'number', 2, 'a'],
   ])
+})
+
+test('a page whose document it may not read any more waits until it may, and keeps what is typed', async (t) => {
+  const clock = stopClock(t)
+  let read = ['*']
+  const { open, provide, crosswind } = await startDocuments(t, {
+    channels: { 'doc.*': { kind: 'yjs' }, 'room.*': { kind: 'json' } },
+    authorize: () => ({ read, write: read, expiresAt: clock.now() + 60_000 }),
+  })
+  const connection = open()
+  const denied = new Promise((resolve) => connection.on('error', resolve))
+  const required = provide({ connection, isRequired: true })
+  connection.channel('room.1')
+  await synced(required)
+  read = ['room.*']
+  clock.pass(61_000)
+  await denied
+  assert.equal(connection.state.status, 'waiting')
+  required.doc.getText('t').insert(0, 'typed')
+  assert.deepEqual([required.saved, required.shouldConnect], [false, true])
+  read = ['*']
+  await connection.retry()
+  await required.whenSaved()
+  assert.equal(String((await crosswind.document('doc.1')).getText('t')), 'typed')
 })
