@@ -50,7 +50,7 @@ import { Presence } from './editor/presence.ts'
 import { SharedDocument } from './editor/shared-document.ts'
 import type { PageKeeper, PageKeeperParts } from './kept-pages.ts'
 import type { Recorder } from './lab.ts'
-import { refusedUpdateWords } from './page/wording.ts'
+import { formatRefusedUpdate } from './page/wording.ts'
 import {
   type BrowserKey,
   baseFor,
@@ -466,7 +466,7 @@ export class EditingSession {
   #onDocumentRefused(sentence: string): void {
     // What builds on it is refused too, which needs no second report.
     if (this.#store.view().isUnshared) return
-    this.#refusal = refusedUpdateWords(sentence)
+    this.#refusal = formatRefusedUpdate(sentence)
     this.#store.change({ isUnshared: true, refusal: this.#refusal })
   }
 

@@ -9,11 +9,11 @@ import { type ExperimentName, isPeerSubject, type RampRecord, subjectLabel } fro
 import {
   type CapacitySummary,
   clientBounds,
+  formatCertain,
   medianOf,
   type RampSummary,
   rampName,
   ratiosIn,
-  sureWords,
   thesisSpeedUp,
   timesCpu,
   variantIn,
@@ -233,7 +233,7 @@ const experiments: Readonly<
         .flatMap((one) => {
           const ramp = own.find(({ mode, subject }) => mode === one.mode && !isPeerSubject(subject))
           if (!ramp) return []
-          return `${ramp.workers} workers ${sureWords(one)}, where n/2 is ${figure(thesisSpeedUp(ramp.workers))}`
+          return `${ramp.workers} workers ${formatCertain(one)}, where n/2 is ${figure(thesisSpeedUp(ramp.workers))}`
         })
         .join('; ') || nothing,
   },

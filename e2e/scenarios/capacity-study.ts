@@ -47,7 +47,7 @@ const known = (value: number) => (Number.isFinite(value) ? value : null)
 const countsLosses: ReadonlySet<RampRecord['experiment']> = new Set(['switching', 'most'])
 
 /** Lost windows elsewhere: what the ramp cost is no sample of anything. */
-function brokenWords({ session, windows, counts, serverErrors, ...ramp }: RampRecord): string | null {
+function formatBroken({ session, windows, counts, serverErrors, ...ramp }: RampRecord): string | null {
   if (countsLosses.has(ramp.experiment) || counts.failed + counts.dropped === 0) return null
   const said = serverErrors.trim().split('\n').at(-1)
   const last = said ? ` The server’s last line: ${said.replace(/\.$/, '')}.` : ''
@@ -88,8 +88,8 @@ export function rampRow(ramp: RampRecord) {
     perPage: ramp.perPage,
     fileBytes: ramp.fileBytes,
     ...counts,
-    reasons: reasonsWords(ramp.reasons) || null,
-    broken: brokenWords(ramp),
+    reasons: formatReasons(ramp.reasons) || null,
+    broken: formatBroken(ramp),
     limitedBy:
       clientsPercent > 100 * clientBounds.share
         ? 'their processor time'
@@ -127,7 +127,7 @@ export function rampRow(ramp: RampRecord) {
 }
 
 /** `EMFILE 120, reset 3`; the most frequent first. */
-const reasonsWords = (reasons: RampRecord['reasons']) =>
+const formatReasons = (reasons: RampRecord['reasons']) =>
   Object.entries(reasons)
     .toSorted(([, one], [, other]) => other - one)
     .map(([why, times]) => `${why} ${count(times)}`)
@@ -244,33 +244,33 @@ export function findingOf(found: Analysis & OwnFigures): readonly string[] {
   const { ramps } = found
   const most = bySubject(ramps, 'most').flatMap((own) => {
     const last = own.at(-1)
-    return own.slice(last && lostIn(last) > 0 ? -2 : -1).map(maxWords)
+    return own.slice(last && lostIn(last) > 0 ? -2 : -1).map(formatMax)
   })
   const ratios = ratiosIn(found, 'comparison', 'cpuMsPerWindow')
   const against = ratios.filter(({ mode }) => mode === ratios[0]?.mode)
-  const peers = against.map((one) => `${sureWords(one)} times that of ${variantIn(one.baseline)}`)
+  const peers = against.map((one) => `${formatCertain(one)} times that of ${variantIn(one.baseline)}`)
   const compared =
     ratios[0] && `For the same ramp the server CPU of ${variantIn(ratios[0].mode)} was ${peers.join('; ')}.`
   const carried = ratiosIn(found, 'workers', 'windowsCarried').flatMap((one) => {
     const own = ramps.find(({ mode }) => mode === one.mode)
     if (!own || isPeerSubject(own.subject)) return []
-    return [`${own.workers} workers carry ${sureWords(one)} times what one carries`]
+    return [`${own.workers} workers carry ${formatCertain(one)} times what one carries`]
   })
   const limited = ramps.filter(({ limitedSessions }) => limitedSessions > 0)
   const words = [...most, compared, carried.length > 0 && `${carried.join('; ')}.`].filter(Boolean)
   const doubts =
     limited.length > 0 &&
     `The clients were the bottleneck in ${listed(limited.map(({ mode }) => `“${mode}”`))}, which says nothing against the server.`
-  return [...(words.length > 0 ? words : [totalWords(ramps)]), doubts].filter(
+  return [...(words.length > 0 ? words : [formatTotal(ramps)]), doubts].filter(
     (one) => typeof one === 'string',
   )
 }
 
 /** `0.54 (0.40 to 0.82, undecided)`. */
-export const sureWords = (one: StudyComparison) =>
+export const formatCertain = (one: StudyComparison) =>
   `${figure(one.ratio)}${one.ratioCi95 ? ` (${interval(one.ratioCi95)}${doubt(one)})` : ''}`
 
-function maxWords({ mode, opened, failed, dropped, due, missing, workers, reasons }: RampSummary): string {
+function formatMax({ mode, opened, failed, dropped, due, missing, workers, reasons }: RampSummary): string {
   const lost =
     failed + dropped === 0
       ? 'none failed or was dropped'
@@ -284,7 +284,7 @@ function maxWords({ mode, opened, failed, dropped, due, missing, workers, reason
   return `${variantIn(mode)} on ${workers} workers: ${count(opened)} opened, ${lost}, ${answers}.`
 }
 
-function totalWords(ramps: readonly RampSummary[]): string {
+function formatTotal(ramps: readonly RampSummary[]): string {
   const [opened, planned, missing, due] = (['opened', 'planned', 'missing', 'due'] as const).map((name) =>
     count(sumOf(ramps.map((ramp) => ramp[name]))),
   )

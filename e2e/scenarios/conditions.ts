@@ -107,12 +107,12 @@ const design: Design = {
   notes: (found) => [
     'The mirror editor, an application of the library that sends the whole content at each key as the paper’s does, between windows of one browser. Each condition starts its server, browser and windows afresh; everything else is the same.',
     `Another host: a network namespace behind a switched network of 0.6 ms there and back (IP packets, Linux’s TCP); all windows are on the first host, where the paper had two on the server’s. Nagle: RFC 896 on HTTP/1.1’s connections, which Node turned off only in version 18, while HTTP/2 and WebSockets always had it off. Without keep-alive: each answer to a POST over HTTP/1.1 ends its connection. Slow: ${rivals} busy processes on the core of the server, or of the browser, which have one each.`,
-    ...paperWords(found),
+    ...formatPaper(found),
   ],
 }
 
 /** Which conditions give a ratio of the paper. */
-function paperWords({ comparisons }: Analysis): readonly string[] {
+function formatPaper({ comparisons }: Analysis): readonly string[] {
   const published: Readonly<Record<string, number>> = publishedMeansMs
   const pairs = Map.groupBy(comparisons, ({ at, baseline }) => `${at.mode} ${baseline}`)
   return [...pairs.values()].flatMap((own) => {

@@ -6,7 +6,7 @@ import type { Analysis, FigureRow, StudyComparison } from '../lab/study.ts'
 import { formatRatio, listed, nothing, type Section, table } from '../report/section.ts'
 import { ratioEnds } from '../report/study-finding.ts'
 import { ratiosFigure } from '../report/study-report.ts'
-import { type latenessOf, lateWords, networksIn } from './keystrokes-networks.ts'
+import { formatLate, type latenessOf, networksIn } from './keystrokes-networks.ts'
 
 /** Each mode over HTTP/3 against the same transport over HTTP/2, and against WebSocket. */
 export function http3Pairs(modes: readonly string[]): readonly (readonly [string, string])[] {
@@ -38,7 +38,7 @@ const verdictWords = {
 } as const
 
 /** One sentence for each mode over HTTP/3; none without one. */
-export function http3Words(found: Compared): readonly string[] {
+export function formatHttp3(found: Compared): readonly string[] {
   const modes = Map.groupBy(comparedIn(found), ({ mode }) => withoutVariant(mode))
   return [...modes].map(([mode, own]) => {
     const opponents = Map.groupBy(own, ({ baseline }) => withoutVariant(baseline))
@@ -125,7 +125,7 @@ export function http3Sections(
         ...(networks.length === 0
           ? []
           : [
-              `Late: deliveries that took ${lateWords(networks)}, from the server’s acceptance to the window.`,
+              `Late: deliveries that took ${formatLate(networks)}, from the server’s acceptance to the window.`,
             ]),
       ],
     },

@@ -21,9 +21,9 @@ export function meaningOf(found: Analysis, lateness: ReturnType<typeof latenessO
     .toSorted((a, b) => a.meanMs - b.meanMs)
   const networks = networksIn(lateness.map(({ mode }) => mode))
   if (networks.length > 0)
-    return [...latenessWords(timed, networks), ...networksVerdict(lateness, found.comparisons).remarks]
+    return [...formatLateness(timed, networks), ...networksVerdict(lateness, found.comparisons).remarks]
   const [best, ...others] = timed
-  return [...(best && others.length > 0 ? meaningWords(found, best, others) : []), ...peersWords(found)]
+  return [...(best && others.length > 0 ? formatMeaning(found, best, others) : []), ...formatPeers(found)]
 }
 
 /**
@@ -36,13 +36,13 @@ const noticed = { leastMs: 34, medianMs: 54, source: 'Forch and others, 2017' } 
 
 const noticedWhen = `in a test with a mouse, half of the people noticed a delay of ${noticed.medianMs} ms, and none noticed one below ${noticed.leastMs} ms (${noticed.source})`
 
-function noticedWords(betweenMs: number): string {
+function formatNoticed(betweenMs: number): string {
   if (betweenMs < noticed.leastMs) return 'less than a person would notice'
   return `enough for ${betweenMs < noticed.medianMs ? 'some' : 'most'} people to notice`
 }
 
 /** What the last network adds to the first, with the mode that it slows least and the one that it slows most. */
-function latenessWords(timed: readonly Timed[], networks: readonly string[]): readonly string[] {
+function formatLateness(timed: readonly Timed[], networks: readonly string[]): readonly string[] {
   const first = networks[0]
   const last = networks.at(-1)
   const added = timed
@@ -58,16 +58,16 @@ function latenessWords(timed: readonly Timed[], networks: readonly string[]): re
   if (!least || !most || least.ms <= 0) return []
   const also = least === most ? '' : ` and ${inMs(most.ms)} later with ${most.name}`
   return [
-    `Over ${last} a message came ${inMs(least.ms)} later than over ${first} with ${least.name}${also}, which is ${noticedWords(most.ms)}: ${noticedWhen}.`,
+    `Over ${last} a message came ${inMs(least.ms)} later than over ${first} with ${least.name}${also}, which is ${formatNoticed(most.ms)}: ${noticedWhen}.`,
   ]
 }
 
-function meaningWords({ costs }: Analysis, best: Timed, others: readonly Timed[]): readonly string[] {
+function formatMeaning({ costs }: Analysis, best: Timed, others: readonly Timed[]): readonly string[] {
   const slowest = others.at(-1) ?? best
   const fast = spokenName(best.mode)
   const slow = spokenName(slowest.mode)
   const betweenMs = slowest.meanMs - best.meanMs
-  const people = `Between ${fast} and ${slow} lie ${inMs(betweenMs)}, which is ${noticedWords(betweenMs)}: ${noticedWhen}.`
+  const people = `Between ${fast} and ${slow} lie ${inMs(betweenMs)}, which is ${formatNoticed(betweenMs)}: ${noticedWhen}.`
   const rate = ({ meanMs }: Timed) => count(Math.round(1000 / meanMs))
   const programs = `A program that waits for each message before the next one sends ${rate(best)} a second with ${fast} and ${rate(slowest)} with ${slow}.`
   const micros = [best, slowest].map(
@@ -80,7 +80,7 @@ function meaningWords({ costs }: Analysis, best: Timed, others: readonly Timed[]
 }
 
 /** One sentence for all peers; each is in it. */
-function peersWords({ figures, comparisons }: Analysis): readonly string[] {
+function formatPeers({ figures, comparisons }: Analysis): readonly string[] {
   const against = comparisons.filter(({ baseline }) => isPeer(baseline))
   const compared = [...Map.groupBy(against, ({ mode }) => mode)].map(([mode, own]) => {
     const times = own.map((one) => {

@@ -40,7 +40,7 @@ function usualFor(network: string, networks: readonly string[]): string {
 }
 
 /** How long a late delivery takes. */
-export function lateWords(networks: readonly string[]): string {
+export function formatLate(networks: readonly string[]): string {
   const [first = ''] = networks
   const isFirst = networks.every((network) => usualFor(network, networks) === first)
   const usual = isFirst
@@ -130,7 +130,7 @@ export function networksVerdict(
   return {
     verdict: `${words(last)} ${level}`,
     remarks: [
-      ...(waiting === undefined ? [] : [waitingWords(overNetwork(rows, waiting).filter(hasLate), waiting)]),
+      ...(waiting === undefined ? [] : [formatWaiting(overNetwork(rows, waiting).filter(hasLate), waiting)]),
       ...before.map(words),
     ],
   }
@@ -179,7 +179,7 @@ function networkWords(compared: readonly StudyComparison[], network: string, fir
 const hasLate = ({ lateMessages }: Row) => lateMessages > 0
 
 /** Where windows wait together, and where they do no more than by chance. */
-function waitingWords(late: readonly Row[], network: string): string {
+function formatWaiting(late: readonly Row[], network: string): string {
   const isTogether = ({ lateWindowsCi95, lateWindowsByChance }: Row) =>
     lateWindowsCi95 !== null && lateWindowsCi95[0] > (lateWindowsByChance ?? 0)
   const words = (own: readonly Row[]) =>
@@ -260,7 +260,7 @@ export function networksSections(
         ),
       ],
       paragraphs: [
-        `Late: from the server’s acceptance to the window it took ${lateWords([first, ...others])}; a packet that is sent again takes at least three times the one-way time. What is lost on the way to the server delays every window and does not count here. By chance: the windows that would be late together if each were late as often as here, but independently.`,
+        `Late: from the server’s acceptance to the window it took ${formatLate([first, ...others])}; a packet that is sent again takes at least three times the one-way time. What is lost on the way to the server delays every window and does not count here. By chance: the windows that would be late together if each were late as often as here, but independently.`,
       ],
     },
   ]

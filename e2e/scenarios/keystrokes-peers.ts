@@ -43,7 +43,7 @@ export function peersSections(
 }
 
 /** For the finding; empty if none failed. */
-export const endedWords = (ended: readonly EndedPeer[]): string =>
+export const formatEnded = (ended: readonly EndedPeer[]): string =>
   ended.map(({ name, why }) => `${name} was left out: ${why}. `).join('')
 
 export function endedSections(ended: readonly EndedPeer[]): readonly Section[] {

@@ -60,10 +60,10 @@ import {
 } from '../peers/peers.ts'
 import { several } from '../report/section.ts'
 import { formatFaults } from '../report/study-finding.ts'
-import { http3Words } from './keystrokes-http3.ts'
+import { formatHttp3 } from './keystrokes-http3.ts'
 import { meaningOf } from './keystrokes-meaning.ts'
 import { networksVerdict } from './keystrokes-networks.ts'
-import { endedWords } from './keystrokes-peers.ts'
+import { formatEnded } from './keystrokes-peers.ts'
 import {
   design,
   detailsOf,
@@ -245,7 +245,7 @@ export const keystrokes = defineStudy({
     remarks: (found) => {
       const { overNetworks } = found.details
       // Over several networks it is part of the finding.
-      const http3 = overNetworks.length === 0 ? http3Words(found) : []
+      const http3 = overNetworks.length === 0 ? formatHttp3(found) : []
       return [...http3, ...meaningOf(found, overNetworks)]
     },
   },
@@ -256,10 +256,10 @@ export const keystrokes = defineStudy({
     const { overNetworks } = found.details
     const over = [
       ...formatFaults(design, found),
-      ...http3Words(found),
+      ...formatHttp3(found),
       networksVerdict(overNetworks, found.comparisons).verdict,
     ]
-    return `${endedWords(run.endedPeers ?? [])}${overNetworks.length > 0 ? over.join(' ') : usual}`
+    return `${formatEnded(run.endedPeers ?? [])}${overNetworks.length > 0 ? over.join(' ') : usual}`
   },
 
   sections: sectionsOf,
@@ -285,7 +285,7 @@ export const keystrokes = defineStudy({
     await using opened = new AsyncDisposableStack()
     const machines = await Machines.gather(options, lab, opened)
     const participants = new Participants(options.windows, machines)
-    lab.say(planWords(options, machines))
+    lab.say(formatPlan(options, machines))
     const own = modes.flatMap((mode) => variants.map((variant) => nameWith(mode, variant)))
     const baseline = nameWith(
       options.baseline,
@@ -383,7 +383,7 @@ export const keystrokes = defineStudy({
 
 type Options = ReturnType<typeof keystrokes.options>
 
-function planWords(options: Options, { devices }: Machines) {
+function formatPlan(options: Options, { devices }: Machines) {
   const { modes, editors, peers, sessions, until, keys, windows, seed } = options
   const beside = peers.map((peer) => peerLabel(nameOfPeer(peer))).join(', ')
   const what = [

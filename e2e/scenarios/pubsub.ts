@@ -101,7 +101,7 @@ const design: Design = {
         .filter((against) => against !== broker && brokers.includes(against))
         .map((against) => [broker, against] as const),
     ),
-  remarks: busyWords,
+  remarks: formatBusy,
   notes: () => [
     'A sample is one message, but for figures it is one burst: every user sends a message at the same moment and waits for it. Its latency is the mean over its messages, from being handed to the user’s connection to returning over the same user’s stream. All messages of a burst compete for the same processors: the mean says how far a server falls behind, not how long one message alone would take.',
     'Bandwidth: the bytes of TLS at the users’ sockets, acknowledgements included, over the time from the first message to the last answer. A faster answer is a higher bandwidth; the bytes per message are what a broker adds. The server’s CPU is that of its own process, without the broker’s. The load of a client process is over the time of the burst; in bursts of a few milliseconds what it does just before and after counts too.',
@@ -111,7 +111,7 @@ const design: Design = {
 /** Above this share of a core, the clients, not the server alone, determine how long a burst takes. */
 const busyPercent = 90
 
-function busyWords({ figures }: Analysis): readonly string[] {
+function formatBusy({ figures }: Analysis): readonly string[] {
   const loads = figures.filter(({ measure }) => measure === 'clientCpuPercent')
   const busy = loads.filter(({ mean }) => (mean ?? 0) > busyPercent)
   return busy.length === 0
@@ -290,12 +290,12 @@ async function measureSize(
       await lab.pause(betweenBurstsMs)
     }
   lab.announce(
-    `${session}  ${mode.padEnd(13)} ${String(users).padStart(6)} users  ${resultWords(brokers, found)}`,
+    `${session}  ${mode.padEnd(13)} ${String(users).padStart(6)} users  ${formatResult(brokers, found)}`,
   )
   return found
 }
 
-function resultWords(brokers: readonly BrokerName[], found: readonly Row[]): string {
+function formatResult(brokers: readonly BrokerName[], found: readonly Row[]): string {
   return brokers
     .map((broker) => {
       const own = found.filter((one) => one.broker === broker)

@@ -200,7 +200,7 @@ export function method({ cells, warmUpReadings, readings, serverCpuMs, serialLin
   ]
 }
 
-function machineClockWords(summary: WindSummary): string {
+function formatMachineClock(summary: WindSummary): string {
   const clocks = machineClocks(summary)
   const off = clocks.map(({ name, errorMs }) => {
     const { oneWayMs = null } = summary.predictions.find(({ site }) => site === name) ?? {}
@@ -231,7 +231,7 @@ export function doubtsSection(summary: WindSummary): Section {
               : 'Simulation: no packet left this machine. The links delay bytes in order; slow start, congestion windows, acknowledgements and the loss of single packets are not modelled, and a burst of loss is a stall of the whole path.',
             `Clock: no stamp is off by more than ${figure(clock.largestErrorMs)} ms; a difference that two windows’ clocks could cause is left open.`,
           ]
-        : [machineClockWords(summary)]),
+        : [formatMachineClock(summary)]),
       drifts.length === 0
         ? 'Drift: too few readings arrived to look for a trend.'
         : `Drift: ${drifted.length === 0 ? `none was found ${trend}` : `${trend}, the mean changed: ${drifted.map(drift).join('; ')}`}. All methods ran at once, so a trend of network or machine affects all of them.`,

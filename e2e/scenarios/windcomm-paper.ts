@@ -200,11 +200,11 @@ export function paperFormulaError(site: string): number | null {
 export const span = (values: readonly number[]) => range(values, (value) => value.toFixed(2))
 
 /** The paper's word for its methods, otherwise the mode's label. */
-export function modeWords(mode: string): string {
+export function formatMode(mode: string): string {
   const method = methodOf(mode)
   return method ? methodWords[method] : labelOf(mode)
 }
 
 export function cellLabel(site: string, mode: string): string {
-  return `${capital(site)}, ${modeWords(mode)}`
+  return `${capital(site)}, ${formatMode(mode)}`
 }

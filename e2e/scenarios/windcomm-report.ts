@@ -29,16 +29,16 @@ import {
   machinesSection,
   networksSection,
 } from './windcomm-method.ts'
-import { baseline, cellLabel, methodOf, modeOf, modeWords, paperTests, span } from './windcomm-paper.ts'
+import { baseline, cellLabel, formatMode, methodOf, modeOf, paperTests, span } from './windcomm-paper.ts'
 import { siteSections } from './windcomm-sites.ts'
 import {
   atSites,
   type CellSummary,
   type Check,
+  formatPoints,
   formulaWithin,
   modelRuns,
   overSessions,
-  pointsWords,
   ratioWithin,
   simulatedIn,
   type TestSummary,
@@ -87,7 +87,7 @@ function checksSection({ checks, faster, sites }: WindSummary): Section {
   const scaled = `The run was ${faster} times as fast as requested (see its parameters): rate, hold, interval and the networks’ delays were scaled together. The few milliseconds of machine and browser were not scaled and weigh ${faster} times as much, so this run does not replace one at full length.`
   const of = (wanted: Check['kind']) => checks.filter(({ kind }) => kind === wanted)
   const points = tableOf<Check>(
-    pointsWords(checks),
+    formatPoints(checks),
     [
       ...pointColumns,
       ['Paper', ({ wanted }) => wanted, 'text'],
@@ -283,7 +283,7 @@ function predictionsSection(summary: WindSummary): Section {
     paragraphs: [
       `ν is WebSocket’s mean at the site; M = ${figure(1000 / rateHz)} ms from reading to reading; Δ = ${intervalMs} ms from a response to the next request. Polling: 2ν + Δ/2. Long polling: ν while ν < M/2 = ${figure(500 / rateHz)} ms, beyond that 3ν/2 expected and 2ν at worst.`,
       'Below M/2 a request is usually back before the next reading. Above it, readings wait for requests, and long polling is polling without a pause: 2ν, and 3ν for a reading that has just missed a request.',
-      ...pollingWords(summary),
+      ...formatPolling(summary),
       isModelled
         ? `The model sends this run’s readings over the site’s profile without a machine, ${modelRuns} times with different queues and stalls. Differences between its means and the measured ones are due to chance, the machine, the server, TLS and the browser.`
         : 'Differences between the formulas and the measured means are due to chance, to clocks that are off, and to machines, server, TLS and browsers, which take a time of their own.',
@@ -292,7 +292,7 @@ function predictionsSection(summary: WindSummary): Section {
 }
 
 /** The paper's condition for polling, where it holds, beside what was measured; empty where it holds nowhere. */
-function pollingWords({ predictions, cells, rateHz, intervalMs }: WindSummary): readonly string[] {
+function formatPolling({ predictions, cells, rateHz, intervalMs }: WindSummary): readonly string[] {
   const betweenReadingsMs = 1000 / rateHz
   const found = predictions.flatMap(({ site, pollReturnsMs }) => {
     const cell = cells.find((one) => one.site === site && one.mode === modeOf.polling)
@@ -396,7 +396,7 @@ const testsTable = (tests: readonly TestSummary[], caption: string, p: string) =
     [
       [
         'Site, first − second',
-        ({ site, mode, against }) => `${cellLabel(site, mode)} − ${modeWords(against)}`,
+        ({ site, mode, against }) => `${cellLabel(site, mode)} − ${formatMode(against)}`,
       ],
       ['Difference', ({ differenceMs }) => signed(differenceMs)],
       [

@@ -6,14 +6,14 @@ import { cumulative, distribution } from '../report/charts.ts'
 import { lineColour } from '../report/figure-file.ts'
 import { capital, type Section } from '../report/section.ts'
 import { courseFigure, type Stretch } from './windcomm-figures.ts'
-import { baseline, methodOf, modeWords } from './windcomm-paper.ts'
+import { baseline, formatMode, methodOf } from './windcomm-paper.ts'
 import { cellOf, latencyMs, type WindRun } from './windcomm-summary.ts'
 import type { Site, WindSample } from './windcomm-testbed.ts'
 
 export function siteSections(run: WindRun, { name, windows }: Site): readonly Section[] {
   const cells = run.modes.map((mode) => ({
     mode,
-    label: capital(modeWords(mode)),
+    label: capital(formatMode(mode)),
     colour: methodOf(mode) ? 'var(--accent)' : 'var(--peer)',
     samples: cellOf(run, name, mode).filter(hasArrived),
   }))

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isFaulty } from '../lab/samples.ts'
 import { madeMachineRun, madeWindRun, type WindMaking } from './testing.ts'
-import { analyse, pointsWords, type WindRun, type WindSummary } from './windcomm-summary.ts'
+import { analyse, formatPoints, type WindRun, type WindSummary } from './windcomm-summary.ts'
 
 /** Known means: WebSocket 100 ± 1, alternating; the others are multiples of that. */
 const times: Readonly<Record<string, number>> = {
@@ -181,7 +181,7 @@ test('over several sessions, ratios and their intervals are over sessions, and s
 
 test('points that hold only within the wider bound, or not at all, are named with their sites', () => {
   assert.match(
-    pointsWords(summaryOf({ sites: ['lund', 'nagaoka'] }).checks),
+    formatPoints(summaryOf({ sites: ['lund', 'nagaoka'] }).checks),
     / Only within the wider bound at Lund: long polling over WebSocket\. Not at Nagaoka: long polling over WebSocket and polling over WebSocket\.$/,
   )
 })

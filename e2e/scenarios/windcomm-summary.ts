@@ -423,7 +423,7 @@ function findingOf(
         : 'there is no WebSocket time to compare with'
       : groups.map(({ at, words }, place) => `${at} ${words(place === 0)}`).join('; ')
   const networks = simulatedIn(run.sites).length > 0 ? 'over simulated networks, ' : ''
-  const verdict = `${capital(`${pace}${networks}${found}.`)} ${countWords(checks)}`
+  const verdict = `${capital(`${pace}${networks}${found}.`)} ${formatCount(checks)}`
   return `${opening && `${opening}. `}${verdict}`.trimEnd()
 }
 
@@ -602,7 +602,7 @@ function formulaCheck({ site, methods }: SitePrediction): Check | undefined {
 }
 
 /** `Of the paper’s 11 points 8 hold, 1 only within a wider bound, 2 do not.`; empty without points. */
-function countWords(checks: readonly Check[]): string {
+function formatCount(checks: readonly Check[]): string {
   const points = checks.filter(({ kind }) => kind === 'paper')
   if (points.length === 0) return ''
   const number = (wanted: Outcome) => points.filter(({ outcome }) => outcome === wanted).length
@@ -614,8 +614,8 @@ function countWords(checks: readonly Check[]): string {
   return `Of the paper’s ${points.length} points ${words.filter(Boolean).join(', ')}.`
 }
 
-/** Like `countWords`, with what does not hold, by site. */
-export function pointsWords(checks: readonly Check[]): string {
+/** Like `formatCount`, with what does not hold, by site. */
+export function formatPoints(checks: readonly Check[]): string {
   const named = (wanted: Outcome, opening: string) => {
     const points = checks.filter(({ kind, outcome }) => kind === 'paper' && outcome === wanted)
     return [...Map.groupBy(points, ({ site }) => site ?? '')].map(
@@ -623,7 +623,7 @@ export function pointsWords(checks: readonly Check[]): string {
     )
   }
   return [
-    countWords(checks),
+    formatCount(checks),
     ...named('weaker', 'Only within the wider bound'),
     ...named('fails', 'Not'),
   ].join(' ')

@@ -93,7 +93,7 @@ const design: Design<{ readonly openings: readonly Opening[] }> = {
   notes: () => [
     'A sample is one message at one receiving window; its time runs from being handed to the transport to being received. Every requested window is expected to receive every key, whether it opened or not. One window alone has no time: its own messages take longer than those of others.',
   ],
-  remarks: ({ openings }) => fallWords(openings),
+  remarks: ({ openings }) => formatFall(openings),
 }
 
 export const windows = defineStudy({
@@ -197,7 +197,7 @@ export const windows = defineStudy({
             const place = { session, windows, browsers: number }
             const one = await measureCell(options, system, place, lab.signal)
             cells.push(one)
-            lab.took(turnOfCell(one.cell), cellWords(one.cell))
+            lab.took(turnOfCell(one.cell), formatCell(one.cell))
           }
       const wire = session === 1 && countsBytes(options) ? await countKeys(systems, options, lab) : []
       return { cells, wire, networkUses: await testbed.networkUses() }
@@ -337,7 +337,7 @@ function openingOf(
 }
 
 /** `Of 6 windows of SSE + XHR over HTTP/1.1, 1 used SSE + XHR over HTTP/2; of 32 windows, 27 used …` */
-function fallWords(openings: readonly Opening[]): readonly string[] {
+function formatFall(openings: readonly Opening[]): readonly string[] {
   const fallen = openings.filter(({ falls }) => falls.length > 0)
   const isInSeveral = new Set(openings.map(({ at }) => at.browsers)).size > 1
   const rows = Map.groupBy(fallen, ({ at }) => `${at.mode} ${at.browsers}`)
@@ -363,7 +363,7 @@ const reasons: Readonly<Record<string, string>> = {
 function openedSection(openings: readonly Opening[]): Section {
   const odd = openings.filter(({ at, inMode }) => inMode < Number(at.windows))
   const switched = openings.reduce((sum, opening) => sum + opening.switched, 0)
-  const fallsWords = ({ falls }: Opening) =>
+  const formatFalls = ({ falls }: Opening) =>
     falls.map(
       ({ mode, why, windows }) =>
         `${count(windows)} in ${labelOf(mode)}: ${reasons[why] ?? 'the page does not say why'}`,
@@ -392,7 +392,7 @@ function openedSection(openings: readonly Opening[]): Section {
                 count(one.shown),
                 range([one.opened, one.mostOpened], count),
                 count(one.inMode),
-                fallsWords(one).join('; ') || nothing,
+                formatFalls(one).join('; ') || nothing,
               ]),
             ),
           ],
@@ -525,7 +525,7 @@ function turnOfCell({ mode, windows, browsers, keys, samples }: Cell): Turn {
   return { ...turnOf(mode, atOthers(samples), group), expected: keys * Math.max(1, windows - 1) }
 }
 
-function cellWords({ mode: subject, session, windows, browsers, states, keys, samples }: Cell): string {
+function formatCell({ mode: subject, session, windows, browsers, states, keys, samples }: Cell): string {
   const opened = states.filter(({ isOpen }) => isOpen)
   const modes = [...Map.groupBy(opened, ({ mode }) => mode)]
   const split = modes.map(([mode, own]) => `${own.length} ${mode}`).join(', ')

@@ -9,7 +9,7 @@ import { connections, modes, type WindowMode, windowModes } from '../../server/w
 import { freeTransports } from '../axios-http.ts'
 import { type CommonProps, type PageProps, useView } from '../page/hooks.ts'
 import { addressInView } from '../page/views.ts'
-import { msWords } from '../page/wording.ts'
+import { formatMs } from '../page/wording.ts'
 import { type BrowserKey, baseFor, offeredModes } from '../page-session.ts'
 import { keepMedians } from '../store.ts'
 import {
@@ -323,7 +323,7 @@ function Figure({ row }: { row: Row }) {
   const estimate = estimateOf(row)
   return (
     <span className="comparison-figure">
-      {estimate ? <b>{msWords(estimate.medianMs)}</b> : '–'}
+      {estimate ? <b>{formatMs(estimate.medianMs)}</b> : '–'}
       {estimate?.interval && <span className="small"> {formatInterval(estimate.interval)}</span>}
     </span>
   )

@@ -4,7 +4,7 @@ import { holm, mean, meanOfClusters } from '../../client/statistics.ts'
 import type { Closing } from '../../client/transports.ts'
 import type { WindowHttp, WindowMode } from '../../server/wire/modes.ts'
 import type { Random } from '../../server/wire/time.ts'
-import { msWords } from '../page/wording.ts'
+import { formatMs } from '../page/wording.ts'
 
 export interface Plan {
   /** If null, continues for `budgetMs`, within `minRounds` and `maxRounds`. */
@@ -253,11 +253,11 @@ function formatFigure(row: Row | undefined): string {
   const estimate = row && estimateOf(row)
   if (!estimate) return '–'
   const { medianMs, interval } = estimate
-  return interval ? `${msWords(medianMs)} (${formatInterval(interval)})` : msWords(medianMs)
+  return interval ? `${formatMs(medianMs)} (${formatInterval(interval)})` : formatMs(medianMs)
 }
 
 export const formatInterval = ([low, high]: readonly [number, number]) =>
-  `${msWords(low).replace(' ms', '')} to ${msWords(high)}`
+  `${formatMs(low).replace(' ms', '')} to ${formatMs(high)}`
 
 /** The fastest first, those without a figure last, otherwise in the given order. */
 export function ranked(rows: readonly Row[]): Row[] {

@@ -7,7 +7,7 @@ import { LateCode } from '../late-code.ts'
 import { Menu } from '../page/Controls.tsx'
 import { type PageProps, useMayWrite, useView } from '../page/hooks.ts'
 import { LineIcon } from '../page/Icons.tsx'
-import { lengthWords } from '../page/wording.ts'
+import { formatLength } from '../page/wording.ts'
 import type { DialogProps } from './dialogs.tsx'
 import { countsOf } from './text-counts.ts'
 
@@ -88,7 +88,7 @@ export function DocumentBar({ store, actions, start }: PageProps) {
               ))}
               {/* The menu's description, not an item. */}
               <p id="counts-line" className="menu-note small" aria-hidden="true">
-                {lengthWords(countsOf(actions.lines))}
+                {formatLength(countsOf(actions.lines))}
               </p>
             </>
           )}

@@ -10,7 +10,7 @@ import {
 } from '../../server/document/rich-text.ts'
 import { importCode } from '../documents/import-code.ts'
 import { LateCode } from '../late-code.ts'
-import { importNotes, unkeptWords } from '../page/wording.ts'
+import { formatUnkept, importNotes } from '../page/wording.ts'
 import type { Binding } from './binding.ts'
 import type { EditorCommands } from './commands.ts'
 import type { SelectedText } from './selection.ts'
@@ -206,7 +206,7 @@ async function readFiles(files: readonly File[]) {
     }
   }
   if (runs.length > 0) lines.push({ runs, block: 'p', align: null })
-  const words = unkeptWords(unkept)
+  const words = formatUnkept(unkept)
   if (words !== null) notes.push(words)
   for (const file of files) {
     if (images.includes(file)) continue

@@ -6,7 +6,7 @@ import {
   type MonitorSecond,
   secondsKept,
 } from '../../server/wire/monitor.ts'
-import { msWords } from '../page/wording.ts'
+import { formatMs } from '../page/wording.ts'
 
 export interface MonitorChart {
   readonly name: string
@@ -90,14 +90,14 @@ const measures: readonly Measure[] = [
   },
   {
     name: 'Latency in the server',
-    inWords: msWords,
+    inWords: formatMs,
     minTop: 2,
     read: worstOf(({ latencyMs }) => latencyMs?.p50),
     readOther: latencyP99,
     beside: (moment) => {
       const p99 = latencyP99(moment)
       const median = moment.length > 1 ? 'median of the slowest' : 'median'
-      return p99 === null ? `${median}, accepted to written` : `${median}; 99 % within ${msWords(p99)}`
+      return p99 === null ? `${median}, accepted to written` : `${median}; 99 % within ${formatMs(p99)}`
     },
   },
   {
@@ -117,14 +117,14 @@ const measures: readonly Measure[] = [
   },
   {
     name: 'Event loop',
-    inWords: (value) => `${msWords(value)} late`,
+    inWords: (value) => `${formatMs(value)} late`,
     minTop: 5,
     read: worstOf(({ loopDelayMs }) => loopDelayMs?.p50),
     readOther: loopMax,
     beside: (moment) => {
       const max = loopMax(moment)
       const median = moment.length > 1 ? 'median of the latest' : 'median'
-      return max === null ? '' : `${median}; at most ${msWords(max)}`
+      return max === null ? '' : `${median}; at most ${formatMs(max)}`
     },
   },
   {
@@ -213,7 +213,7 @@ export function processRows(processes: readonly MonitorProcess[]): readonly Proc
         sent: name === 'log' ? '–' : count.format(sent),
         cpu: percent(cpu),
         memory: formatBytes(rssBytes),
-        loop: loopDelayMs ? `${msWords(loopDelayMs.p50)}, ${msWords(loopDelayMs.max)}` : '–',
+        loop: loopDelayMs ? `${formatMs(loopDelayMs.p50)}, ${formatMs(loopDelayMs.max)}` : '–',
       },
     ]
   })

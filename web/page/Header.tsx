@@ -21,18 +21,18 @@ import { Caution, LineIcon, LinkShape, Mark } from './Icons.tsx'
 import { People } from './People.tsx'
 import { addressInView, type ViewName, views } from './views.ts'
 import {
-  clockWords,
   explanations,
   fallReason,
-  insteadWords,
+  formatClock,
+  formatInstead,
+  formatLink,
+  formatMs,
+  formatStored,
+  formatUsed,
+  formatWindows,
   linkAnnouncement,
-  linkWords,
-  msWords,
-  storedWords,
   timeOfDay,
   usedMode,
-  usedWords,
-  windowsWords,
 } from './wording.ts'
 
 export function Header({ store, actions, start }: PageProps) {
@@ -64,7 +64,7 @@ function LinkStatus({ store, actions }: CommonProps) {
   const now = useNow(1000, link.retryAt !== null)
   // Constant over the retries of an outage, to prevent flicker.
   const state = outage === null ? link.state : 'waiting'
-  const [word, ...countdown] = linkWords(link, now, outage).split(' ')
+  const [word, ...countdown] = formatLink(link, now, outage).split(' ')
   return (
     <div className="link" data-state={state}>
       <LinkShape state={state} />
@@ -95,7 +95,7 @@ const groups = [
 /** The mode in use, as a button that opens a menu of the modes. */
 function ModeMenu({ store, actions, start }: PageProps) {
   const link = useView(store, (view) => view.link)
-  const instead = insteadWords(link)
+  const instead = formatInstead(link)
   return (
     <Menu
       label="Mode"
@@ -108,7 +108,7 @@ function ModeMenu({ store, actions, start }: PageProps) {
         <>
           <span className="visually-hidden">Mode: </span>
           {instead && <Caution />}
-          <span className="mode-name">{usedWords(link)}</span>
+          <span className="mode-name">{formatUsed(link)}</span>
           <span className="visually-hidden"> {instead}</span>
           <LineIcon name="chevron" />
         </>
@@ -176,7 +176,7 @@ function ModeList({ store, actions, start, onClose }: PageProps & { readonly onC
       )}
       {/* The menu's description, not an item. */}
       <p id="clock-line" className="mode-heading small" aria-hidden="true">
-        {clockWords(clock)}
+        {formatClock(clock)}
       </p>
     </>
   )
@@ -219,7 +219,7 @@ function ModeItem({ mode, isInUse, isDefault, lacking, reason, medians, share, o
             title={`Median of “Compare here” in this browser, ${timeOfDay(medians?.at ?? 0, browserTimers.now())}`}
           >
             {' · '}
-            {msWords(Number(median))}
+            {formatMs(Number(median))}
           </span>
         )}
       </span>
@@ -241,14 +241,14 @@ function Counts({ store, start }: Omit<PageProps, 'actions'>) {
   const isUnshared = useView(store, (view) => view.isUnshared)
   const isDeleted = useView(store, ({ deletion }) => deletion !== null)
   const outbox = useOutbox(store)
-  const windows = windowsWords(count, state)
+  const windows = formatWindows(count, state)
   const isStored = outbox.unstored === 0 && !outbox.isFull && !isUnshared && !isDeleted
   return (
     <p className="counts">
       {windows && <span className="windows">{windows}</span>}
       {start.mayWrite ? (
         <span className="stored" data-stored={isStored} data-refused={isUnshared}>
-          {storedWords(outbox, state, isUnshared, isDeleted)}
+          {formatStored(outbox, state, isUnshared, isDeleted)}
         </span>
       ) : (
         <span>Read-only</span>

@@ -12,18 +12,18 @@ import {
   useView,
 } from './hooks.ts'
 import { NoticeIcon } from './Icons.tsx'
-import { deletionWords, fallWords, outageWords, outboxWords } from './wording.ts'
+import { formatDeletion, formatFall, formatOutage, formatOutbox } from './wording.ts'
 
 /** Overlaid, so that notices do not move the page. */
 export function Notices({ store, actions, start }: PageProps) {
   const { mayWrite } = start
   const deletion = useView(store, (view) => view.deletion)
   const notice = useView(store, (view) => view.shown.notice)
-  const fall = fallWords(useView(store, (view) => view.link))
+  const fall = formatFall(useView(store, (view) => view.link))
   const http1 = useHttp1Warning(store)
   const wayOut = http1?.wayOut
   const outbox = useOutbox(store)
-  const kept = outboxWords(outbox)
+  const kept = formatOutbox(outbox)
   const outage = useView(store, (view) => view.outage)
   const keptAt = useView(store, (view) => view.keptAt)
   const canReopen = useView(store, (view) => view.canReopen)
@@ -65,7 +65,7 @@ export function Notices({ store, actions, start }: PageProps) {
       {outage !== null && (
         // One per outage; not a live region, since the header announces it.
         <Notice kind="waiting">
-          {outageWords({ outage, keptAt, canReopen, mayWrite: mayWrite && !deletion }, now)}
+          {formatOutage({ outage, keptAt, canReopen, mayWrite: mayWrite && !deletion }, now)}
         </Notice>
       )}
       {/* An alert: the screen differs from what others see. */}
@@ -96,7 +96,7 @@ function Deleted({ deletion, actions, start: { channel, mayWrite } }: DeletedPro
       : undefined
   return (
     <Notice kind="warning" action={wayOut} dismiss={null}>
-      {deletionWords(deletion, now)} {failure}
+      {formatDeletion(deletion, now)} {failure}
     </Notice>
   )
 }

@@ -6,23 +6,23 @@ import type { OutboxState } from '../../client/drafts.ts'
 import { modeNamed, windowModes } from '../../server/wire/modes.ts'
 import { firstView, type ShownLink } from '../store.ts'
 import {
-  clockWords,
   explanations,
   fallReason,
-  fallWords,
+  formatClock,
+  formatFall,
+  formatInstead,
+  formatLength,
+  formatLink,
+  formatMode,
+  formatOutage,
+  formatOutbox,
+  formatRefusedUpdate,
+  formatStored,
+  formatUnkept,
+  formatUsed,
+  formatWindows,
   http1Warning,
-  insteadWords,
-  lengthWords,
   linkAnnouncement,
-  linkWords,
-  modeWords,
-  outageWords,
-  outboxWords,
-  refusedUpdateWords,
-  storedWords,
-  unkeptWords,
-  usedWords,
-  windowsWords,
 } from './wording.ts'
 
 const { link, outbox: empty } = firstView('sse/2')
@@ -42,18 +42,18 @@ const holding = (unstored: number, change: Partial<OutboxState> = {}) => ({
 })
 
 test('names each state of the link', () => {
-  assert.equal(linkWords(open, 0), 'Connected')
-  assert.equal(linkWords({ ...open, state: 'opening' }, 0), 'Connecting')
-  assert.equal(linkWords({ ...open, state: 'opening' }, 0, 'Lost.'), 'Reconnecting')
-  assert.equal(linkWords({ ...waiting, retryAt: null }, 0), 'Disconnected')
+  assert.equal(formatLink(open, 0), 'Connected')
+  assert.equal(formatLink({ ...open, state: 'opening' }, 0), 'Connecting')
+  assert.equal(formatLink({ ...open, state: 'opening' }, 0, 'Lost.'), 'Reconnecting')
+  assert.equal(formatLink({ ...waiting, retryAt: null }, 0), 'Disconnected')
 })
 
 test('counts down in whole seconds and never shows zero or less', () => {
-  assert.equal(linkWords(waiting, 2000), 'Reconnecting in 3 s')
-  assert.equal(linkWords(waiting, 2001), 'Reconnecting in 3 s')
-  assert.equal(linkWords(waiting, 4999), 'Reconnecting in 1 s')
-  assert.equal(linkWords(waiting, 5000), 'Reconnecting')
-  assert.equal(linkWords(waiting, 9000), 'Reconnecting')
+  assert.equal(formatLink(waiting, 2000), 'Reconnecting in 3 s')
+  assert.equal(formatLink(waiting, 2001), 'Reconnecting in 3 s')
+  assert.equal(formatLink(waiting, 4999), 'Reconnecting in 1 s')
+  assert.equal(formatLink(waiting, 5000), 'Reconnecting')
+  assert.equal(formatLink(waiting, 9000), 'Reconnecting')
 })
 
 test('every mode has an explanation', () => {
@@ -61,53 +61,53 @@ test('every mode has an explanation', () => {
 })
 
 test("uses the table's label, or the name if the table has none", () => {
-  assert.equal(modeWords('websocket/1.1'), 'WebSocket')
-  assert.equal(modeWords('pigeon/1'), 'pigeon/1')
+  assert.equal(formatMode('websocket/1.1'), 'WebSocket')
+  assert.equal(formatMode('pigeon/1'), 'pigeon/1')
 })
 
 test('names the HTTP version in use, and the requested one', () => {
-  assert.equal(usedWords(open), 'SSE + XHR, HTTP/2')
-  assert.equal(insteadWords(open), null)
-  assert.equal(usedWords({ ...open, spokenHttp: '1.1' }), 'SSE + XHR, HTTP/1.1')
-  assert.equal(insteadWords({ ...open, spokenHttp: '1.1' }), 'instead of SSE + XHR, HTTP/2')
+  assert.equal(formatUsed(open), 'SSE + XHR, HTTP/2')
+  assert.equal(formatInstead(open), null)
+  assert.equal(formatUsed({ ...open, spokenHttp: '1.1' }), 'SSE + XHR, HTTP/1.1')
+  assert.equal(formatInstead({ ...open, spokenHttp: '1.1' }), 'instead of SSE + XHR, HTTP/2')
   const socket = { ...open, mode: 'websocket/1.1', wished: 'websocket/1.1' }
-  assert.equal(usedWords({ ...socket, spokenHttp: '2' }), 'WebSocket, HTTP/2')
+  assert.equal(formatUsed({ ...socket, spokenHttp: '2' }), 'WebSocket, HTTP/2')
 })
 
 test('behind a proxy, names what the browser uses, and claims no HTTP version that it cannot know', () => {
   const http3 = { ...open, mode: 'sse/3', spokenHttp: '3' }
-  assert.equal(usedWords(http3), 'SSE + XHR, HTTP/3')
-  assert.equal(insteadWords(http3), null)
+  assert.equal(formatUsed(http3), 'SSE + XHR, HTTP/3')
+  assert.equal(formatInstead(http3), null)
   assert.equal(linkAnnouncement(http3), 'Connected over SSE + XHR, HTTP/3.')
   const http1 = { ...http3, wished: 'sse/1.1' }
-  assert.equal(insteadWords(http1), 'instead of SSE + XHR, HTTP/1.1')
+  assert.equal(formatInstead(http1), 'instead of SSE + XHR, HTTP/1.1')
   assert.match(
-    fallWords({ ...http3, wished: 'websocket/2', fall: 'blocked' }) ?? '',
+    formatFall({ ...http3, wished: 'websocket/2', fall: 'blocked' }) ?? '',
     /; using SSE \+ XHR, HTTP\/3 instead\.$/,
   )
   assert.equal(http1Warning(modeNamed('sse/1.1'), 6, 'none', '3'), null)
   const unknown = { ...open, mode: 'websocket/2', wished: 'websocket/2', spokenHttp: null }
-  assert.equal(usedWords(unknown), 'WebSocket')
-  assert.equal(insteadWords(unknown), null)
+  assert.equal(formatUsed(unknown), 'WebSocket')
+  assert.equal(formatInstead(unknown), null)
 })
 
 test('names the mode in use, the requested one, and why they differ', () => {
   const fallen: ShownLink = { ...open, wished: 'websocket/1.1', fall: 'blocked' }
-  assert.equal(usedWords(fallen), 'SSE + XHR, HTTP/2')
-  assert.equal(insteadWords(fallen), 'instead of WebSocket')
+  assert.equal(formatUsed(fallen), 'SSE + XHR, HTTP/2')
+  assert.equal(formatInstead(fallen), 'instead of WebSocket')
   assert.equal(fallReason(fallen), 'WebSocket does not get through here')
-  assert.equal(fallWords(fallen), 'WebSocket does not get through here; using SSE + XHR, HTTP/2 instead.')
+  assert.equal(formatFall(fallen), 'WebSocket does not get through here; using SSE + XHR, HTTP/2 instead.')
   assert.match(
-    fallWords({ ...fallen, fall: 'unsupported' }) ?? '',
+    formatFall({ ...fallen, fall: 'unsupported' }) ?? '',
     /^This browser does not support WebSocket; /,
   )
-  assert.match(fallWords({ ...fallen, fall: 'flapping' }) ?? '', /^WebSocket keeps failing here; /)
-  assert.equal(fallWords({ ...fallen, state: 'waiting' }), null)
-  assert.equal(fallWords(open), null)
+  assert.match(formatFall({ ...fallen, fall: 'flapping' }) ?? '', /^WebSocket keeps failing here; /)
+  assert.equal(formatFall({ ...fallen, state: 'waiting' }), null)
+  assert.equal(formatFall(open), null)
   for (const state of ['opening', 'waiting'] as const) {
-    assert.equal(insteadWords({ ...fallen, state }), null)
-    assert.equal(usedWords({ ...fallen, state }), 'SSE + XHR, HTTP/2')
-    assert.equal(usedWords({ ...fallen, state, fall: null }), 'WebSocket')
+    assert.equal(formatInstead({ ...fallen, state }), null)
+    assert.equal(formatUsed({ ...fallen, state }), 'SSE + XHR, HTTP/2')
+    assert.equal(formatUsed({ ...fallen, state, fall: null }), 'WebSocket')
   }
 })
 
@@ -162,42 +162,42 @@ test('modes without a limit, and unknown ones, never warn', () => {
 })
 
 test('counts windows only while connected', () => {
-  assert.equal(windowsWords(null, 'open'), null)
-  assert.equal(windowsWords(1, 'open'), '1 window open')
-  assert.equal(windowsWords(12, 'open'), '12 windows open')
-  assert.equal(windowsWords(12, 'waiting'), null)
-  assert.equal(windowsWords(12, 'opening'), null)
+  assert.equal(formatWindows(null, 'open'), null)
+  assert.equal(formatWindows(1, 'open'), '1 window open')
+  assert.equal(formatWindows(12, 'open'), '12 windows open')
+  assert.equal(formatWindows(12, 'waiting'), null)
+  assert.equal(formatWindows(12, 'opening'), null)
 })
 
 test('says that all is stored only if nothing is unacknowledged', () => {
-  assert.equal(storedWords(empty, 'open'), 'All changes stored')
-  assert.equal(storedWords(empty, 'waiting'), 'All changes stored')
-  assert.equal(storedWords(holding(3), 'open'), 'Storing…')
+  assert.equal(formatStored(empty, 'open'), 'All changes stored')
+  assert.equal(formatStored(empty, 'waiting'), 'All changes stored')
+  assert.equal(formatStored(holding(3), 'open'), 'Storing…')
 })
 
 test('says whether all that waits for the link is kept, without counting keystrokes', () => {
-  assert.equal(storedWords(holding(1), 'waiting'), 'Offline: changes kept')
-  assert.equal(storedWords(holding(17), 'opening'), 'Offline: changes kept')
-  assert.equal(storedWords(holding(17, { kept: 16 }), 'opening'), 'Offline: changes unsent')
-  assert.equal(storedWords(holding(17), 'waiting', false, true), 'Deleted: changes kept')
+  assert.equal(formatStored(holding(1), 'waiting'), 'Offline: changes kept')
+  assert.equal(formatStored(holding(17), 'opening'), 'Offline: changes kept')
+  assert.equal(formatStored(holding(17, { kept: 16 }), 'opening'), 'Offline: changes unsent')
+  assert.equal(formatStored(holding(17), 'waiting', false, true), 'Deleted: changes kept')
 })
 
 test('says what a reload or closing the window would lose', () => {
-  assert.equal(storedWords(holding(3, { isSaved: false }), 'waiting'), 'Kept in this window only')
-  assert.equal(storedWords(holding(3, { isSaved: false }), 'open'), 'Storing…')
-  assert.equal(storedWords(holding(9, { isFull: true }), 'open'), 'Kept in this window only')
+  assert.equal(formatStored(holding(3, { isSaved: false }), 'waiting'), 'Kept in this window only')
+  assert.equal(formatStored(holding(3, { isSaved: false }), 'open'), 'Storing…')
+  assert.equal(formatStored(holding(9, { isFull: true }), 'open'), 'Kept in this window only')
 })
 
 test('does not call a refused edit stored', () => {
-  assert.equal(storedWords(empty, 'open', true), 'Not stored: edit refused')
-  assert.equal(storedWords(holding(1), 'open', true), 'Not stored: edit refused')
+  assert.equal(formatStored(empty, 'open', true), 'Not stored: edit refused')
+  assert.equal(formatStored(holding(1), 'open', true), 'Not stored: edit refused')
 })
 
 test('says that the server is away, what is shown meanwhile, and whether the window may be reloaded', () => {
   const at = new Date(2026, 10, 22, 10, 32).getTime()
   const outage = 'The server does not answer.'
   const words = (change: object, now = at + 60_000) =>
-    outageWords({ outage, keptAt: null, canReopen: true, mayWrite: true, ...change }, now)
+    formatOutage({ outage, keptAt: null, canReopen: true, mayWrite: true, ...change }, now)
   assert.equal(
     words({ keptAt: at }),
     'The server does not answer. This is the document as this browser had it at 10:32. You can keep writing: your edits will be sent once the connection is back.',
@@ -209,45 +209,45 @@ test('says that the server is away, what is shown meanwhile, and whether the win
 })
 
 test('no outbox notice while all is well', () => {
-  assert.equal(outboxWords(holding(3)), null)
-  assert.equal(outboxWords(holding(0, { isSaved: false })), null)
+  assert.equal(formatOutbox(holding(3)), null)
+  assert.equal(formatOutbox(holding(0, { isSaved: false })), null)
 })
 
 test('says which edits would be lost', () => {
-  assert.match(outboxWords(holding(3, { isSaved: false })) ?? '', /cannot keep .*, so keep the window open/)
-  assert.match(outboxWords(holding(3, { isFull: true })) ?? '', /in this window only/)
+  assert.match(formatOutbox(holding(3, { isSaved: false })) ?? '', /cannot keep .*, so keep the window open/)
+  assert.match(formatOutbox(holding(3, { isFull: true })) ?? '', /in this window only/)
 })
 
 test('a refused update has its reason and a way out', () => {
   assert.equal(
-    refusedUpdateWords('The document is full.'),
+    formatRefusedUpdate('The document is full.'),
     'The document is full. What you type from now on is in this window only: copy what you need, then reload the page.',
   )
 })
 
 test('a clock ahead of the server’s has a plus, one behind it a minus, and bounds are rounded up', () => {
-  assert.equal(clockWords({ offsetMs: -0.44, boundMs: 0.83 }), 'Clock: +0.4 ms ± 0.9 ms against the server')
+  assert.equal(formatClock({ offsetMs: -0.44, boundMs: 0.83 }), 'Clock: +0.4 ms ± 0.9 ms against the server')
   assert.equal(
-    clockWords({ offsetMs: 5000.06, boundMs: 12 }),
+    formatClock({ offsetMs: 5000.06, boundMs: 12 }),
     'Clock: −5000.1 ms ± 12.0 ms against the server',
   )
-  assert.equal(clockWords({ offsetMs: 0, boundMs: 0.01 }), 'Clock: +0.0 ms ± 0.1 ms against the server')
-  assert.equal(clockWords(null), 'Clock: not yet compared with the server')
+  assert.equal(formatClock({ offsetMs: 0, boundMs: 0.01 }), 'Clock: +0.0 ms ± 0.1 ms against the server')
+  assert.equal(formatClock(null), 'Clock: not yet compared with the server')
 })
 
 test('what a paste or an import lost is one sentence, however much it is', () => {
   const names = Array.from({ length: 50 }, (_, index) => `cat-${index + 1}.png`)
-  assert.equal(unkeptWords([]), null)
-  assert.equal(unkeptWords(names.slice(0, 1)), 'Not kept: cat-1.png.')
+  assert.equal(formatUnkept([]), null)
+  assert.equal(formatUnkept(names.slice(0, 1)), 'Not kept: cat-1.png.')
   assert.equal(
-    unkeptWords(['a horizontal rule', 'the columns of a table', 'cat.png']),
+    formatUnkept(['a horizontal rule', 'the columns of a table', 'cat.png']),
     'Not kept: a horizontal rule, the columns of a table and cat.png.',
   )
-  assert.equal(unkeptWords(names), 'Not kept: cat-1.png, cat-2.png, cat-3.png and 47 more.')
+  assert.equal(formatUnkept(names), 'Not kept: cat-1.png, cat-2.png, cat-3.png and 47 more.')
 })
 
 test('how long a text is', () => {
-  assert.equal(lengthWords({ words: 0, characters: 0 }), '0 words, 0 characters')
-  assert.equal(lengthWords({ words: 1, characters: 1 }), '1 word, 1 character')
-  assert.equal(lengthWords({ words: 1234, characters: 7890 }), '1,234 words, 7,890 characters')
+  assert.equal(formatLength({ words: 0, characters: 0 }), '0 words, 0 characters')
+  assert.equal(formatLength({ words: 1, characters: 1 }), '1 word, 1 character')
+  assert.equal(formatLength({ words: 1234, characters: 7890 }), '1,234 words, 7,890 characters')
 })

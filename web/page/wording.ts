@@ -5,7 +5,7 @@ import { isShared, nameInUse, type Share, type WindowMode, windowModeNamed } fro
 import type { DeletionView, ShownLink, View } from '../store.ts'
 
 /** `now`: ms since the epoch. */
-export function linkWords(link: ShownLink, now: number, outage: string | null = null): string {
+export function formatLink(link: ShownLink, now: number, outage: string | null = null): string {
   if (link.state === 'open') return 'Connected'
   if (link.state === 'opening') return outage === null ? 'Connecting' : 'Reconnecting'
   if (link.retryAt === null) return 'Disconnected'
@@ -15,12 +15,12 @@ export function linkWords(link: ShownLink, now: number, outage: string | null = 
 
 /** For screen readers, once per change of state: no countdown, and one text for all retries of an outage. */
 export function linkAnnouncement(link: ShownLink, outage: string | null = null): string {
-  if (link.state === 'open') return `Connected over ${usedWords(link)}.`
-  if (link.state === 'opening' && outage === null) return `Connecting over ${modeWords(link.mode)}.`
+  if (link.state === 'open') return `Connected over ${formatUsed(link)}.`
+  if (link.state === 'opening' && outage === null) return `Connecting over ${formatMode(link.mode)}.`
   return ['The connection is lost.', outage ?? link.reason].filter(Boolean).join(' ')
 }
 
-export function modeWords(name: string): string {
+export function formatMode(name: string): string {
   return windowModeNamed(name)?.label ?? name
 }
 
@@ -47,18 +47,18 @@ export function usedMode({ state, mode, wished, fall }: ShownLink): string {
 }
 
 /** The label of the mode in use, with the HTTP version in use if it is known. */
-export function usedWords(link: ShownLink): string {
+export function formatUsed(link: ShownLink): string {
   const used = usedMode(link)
   const { state, spokenHttp } = link
-  if (state !== 'open' || spokenHttp === windowModeNamed(used)?.http) return modeWords(used)
-  const bare = modeWords(used).replace(httpInLabel, '')
+  if (state !== 'open' || spokenHttp === windowModeNamed(used)?.http) return formatMode(used)
+  const bare = formatMode(used).replace(httpInLabel, '')
   return spokenHttp === null ? bare : `${bare}, HTTP/${spokenHttp}`
 }
 
 const httpInLabel = /, HTTP\/[\d.]+$/
 
 /** The requested mode, while another mode or HTTP version is in use; else null. */
-export function insteadWords(link: ShownLink): string | null {
+export function formatInstead(link: ShownLink): string | null {
   const { state, wished, spokenHttp } = link
   const mode = windowModeNamed(wished)
   if (state !== 'open' || !mode) return null
@@ -66,7 +66,7 @@ export function insteadWords(link: ShownLink): string | null {
   // HTTP/3 carries all windows in one connection, as HTTP/2 does.
   const isAlike = mode.windowsPerBrowser === null && used !== wished && used === nameInUse(mode, spokenHttp)
   const isAsked = used === wished && (spokenHttp === null || spokenHttp === mode.http)
-  return isAlike || isAsked ? null : `instead of ${modeWords(wished)}`
+  return isAlike || isAsked ? null : `instead of ${formatMode(wished)}`
 }
 
 const fallReasons: Readonly<Record<NonNullable<ShownLink['fall']>, (label: string) => string>> = {
@@ -78,12 +78,12 @@ const fallReasons: Readonly<Record<NonNullable<ShownLink['fall']>, (label: strin
 
 /** Why the requested mode is not in use, without a full stop; null while it is. */
 export function fallReason({ state, wished, fall }: ShownLink): string | null {
-  return state !== 'open' || fall === null ? null : fallReasons[fall](modeWords(wished))
+  return state !== 'open' || fall === null ? null : fallReasons[fall](formatMode(wished))
 }
 
-export function fallWords(link: ShownLink): string | null {
+export function formatFall(link: ShownLink): string | null {
   const reason = fallReason(link)
-  return reason && `${reason}; using ${usedWords(link)} instead.`
+  return reason && `${reason}; using ${formatUsed(link)} instead.`
 }
 
 /** Null while the browser has a connection for another window, or another window needs none. */
@@ -120,13 +120,13 @@ function numeral(count: number): string {
 }
 
 /** Null before the first count and without a connection. */
-export function windowsWords(windows: number | null, state: ShownLink['state']): string | null {
+export function formatWindows(windows: number | null, state: ShownLink['state']): string | null {
   if (windows === null || state !== 'open') return null
   return windows === 1 ? '1 window open' : `${windows} windows open`
 }
 
 /** "Stored" only if the server has stored everything in the page. */
-export function storedWords(
+export function formatStored(
   { unstored, kept, isFull, isSaved }: OutboxState,
   state: ShownLink['state'],
   isUnshared = false,
@@ -149,7 +149,7 @@ interface Outage extends Pick<View, 'keptAt' | 'canReopen'> {
 }
 
 /** While the server is away. `now`: ms since the epoch. */
-export function outageWords({ outage, keptAt, canReopen, mayWrite }: Outage, now: number): string {
+export function formatOutage({ outage, keptAt, canReopen, mayWrite }: Outage, now: number): string {
   return [
     outage,
     keptAt !== null && `This is the document as this browser had it at ${timeOfDay(keptAt, now)}.`,
@@ -161,7 +161,7 @@ export function outageWords({ outage, keptAt, canReopen, mayWrite }: Outage, now
 }
 
 /** Null while every unsent edit is saved. */
-export function outboxWords({ unstored, isFull, isSaved }: OutboxState): string | null {
+export function formatOutbox({ unstored, isFull, isSaved }: OutboxState): string | null {
   if (isFull)
     return 'There is no room for more unsent edits. The newest one is in this window only and will be sent once earlier ones are stored, so keep this window open.'
   if (unstored === 0 || isSaved) return null
@@ -169,7 +169,7 @@ export function outboxWords({ unstored, isFull, isSaved }: OutboxState): string 
 }
 
 /** What pasted text or an imported file lost; null if nothing. */
-export function unkeptWords(names: readonly string[]): string | null {
+export function formatUnkept(names: readonly string[]): string | null {
   if (names.length === 0) return null
   const shown = names.length > 4 ? [...names.slice(0, 3), `${names.length - 3} more`] : names
   return `Not kept: ${new Intl.ListFormat('en-GB').format(shown)}.`
@@ -184,23 +184,23 @@ export function importNotes({
   readonly assumed: string | null
 }): readonly string[] {
   const encoding = assumed === null ? null : `It was read as ${assumed}, since it is not in UTF-8.`
-  return [encoding, unkeptWords(unkept)].filter((note) => note !== null)
+  return [encoding, formatUnkept(unkept)].filter((note) => note !== null)
 }
 
 /** `now`: ms since the epoch. */
-export function deletionWords({ until, isErased }: DeletionView, now: number): string {
+export function formatDeletion({ until, isErased }: DeletionView, now: number): string {
   if (isErased)
     return 'This document was deleted, and the server has erased it. This window still shows its text: copy what you need before you reload.'
   return `This document was deleted. Until ${timeOfDay(until, now)} anyone who may write here can bring it back.`
 }
 
 /** A refused update of the shared document: the log also refuses every update that builds on it. */
-export function refusedUpdateWords(sentence: string): string {
+export function formatRefusedUpdate(sentence: string): string {
   return `${sentence} What you type from now on is in this window only: copy what you need, then reload the page.`
 }
 
 /** Positive when this window's clock is ahead of the server's. */
-export function clockWords(clock: ShownLink['clock']): string {
+export function formatClock(clock: ShownLink['clock']): string {
   if (clock === null) return 'Clock: not yet compared with the server'
   const aheadMs = -clock.offsetMs
   const error = Math.abs(aheadMs).toFixed(1)
@@ -210,12 +210,12 @@ export function clockWords(clock: ShownLink['clock']): string {
 }
 
 /** `0.42 ms`, `4.2 ms`, `42 ms`. */
-export function msWords(ms: number): string {
+export function formatMs(ms: number): string {
   return `${ms.toFixed(ms < 0.995 ? 2 : ms < 9.95 ? 1 : 0)} ms`
 }
 
 /** How long a text is, such as `1,234 words, 7,890 characters`. */
-export function lengthWords({ words, characters }: { words: number; characters: number }): string {
+export function formatLength({ words, characters }: { words: number; characters: number }): string {
   const counted = (count: number, noun: string) =>
     `${count.toLocaleString('en-GB')} ${noun}${count === 1 ? '' : 's'}`
   return `${counted(words, 'word')}, ${counted(characters, 'character')}`
