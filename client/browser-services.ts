@@ -51,7 +51,7 @@ export function onceFree(locks: Locks, name: string, signal: AbortSignal, onFree
 /** After `restored` (from the back-forward cache) no connection is alive. */
 export type WakeUp = 'online' | 'visible' | 'resumed' | 'restored'
 
-/** What a link does on page lifecycle and network events. */
+/** A link's reaction to page lifecycle and network events. */
 export interface Sleeper {
   wake(by: WakeUp): void
   offline(): void

@@ -40,7 +40,7 @@ export interface ConnectOptions {
   readonly modes?: readonly string[]
   /** The mode that each falls back to, if not to the next of `modes`; null for none. */
   readonly fallbacks?: Readonly<Record<string, string | null>>
-  /** Of long polling and polling; see PROTOCOL.md. Default: the server's. */
+  /** Timing of long polling and polling; see PROTOCOL.md. Default: the server's. */
   readonly polling?: Polling
   /** `LinkClock` of `@crosswind/client/clock`: compares this clock with the server's. */
   readonly clock?: typeof LinkClock
@@ -162,11 +162,11 @@ export class Crosswind {
   readonly #modes: Chain
   readonly #http: Http
   readonly #retry = new Retry(now, Math.random)
-  /** What every request carries: the key and, if tokens are used, the ticket. */
+  /** Parameters of every request: the key and, if tokens are used, the ticket. */
   readonly #proof = new URLSearchParams()
   readonly #ending = new AbortController()
   readonly #rooms = new Map<string, Follower>()
-  /** Those that the server lets this client read. */
+  /** Channels that the server lets this client read. */
   readonly #read = new Set<string>()
   readonly #answers = new Map<string, Answer>()
   readonly #listeners: { readonly [Event in keyof ConnectionEvents]: Set<ConnectionEvents[Event]> } = {
@@ -268,7 +268,7 @@ export class Crosswind {
     this.#then((link) => link.switchMode(mode))
   }
 
-  /** What is not stored yet is rejected, and loops over its channels end. */
+  /** Rejects messages that are not stored yet, and ends the loops over its channels. */
   close(): void {
     this.#ending.abort(new Error('The connection was closed.'))
     this.#then((link) => link.close())
@@ -289,7 +289,7 @@ export class Crosswind {
     const link = this.#made ?? (await this.#link)
     this.#ending.signal.throwIfAborted()
     if (follower.refusal) throw follower.refusal
-    // What is published before the server was reached waits in the outbox, too.
+    // Messages published before the server is reached wait in the outbox, too.
     const draft = link.publish(channel, kind, body)
     if (!draft) throw new RefusedError('outbox-full', 'Too many messages are waiting to be sent.')
     return new Promise((resolve, reject) => {
@@ -338,7 +338,7 @@ export class Crosswind {
     if (this.#rooms.get(name) !== follower) return [cursor, cursor]
     this.#ending.signal.throwIfAborted()
     this.#read.add(name)
-    // Those that are joined in one turn share the opening.
+    // Channels joined in one turn share the opening.
     queueMicrotask(() => {
       link.read([...this.#read])
       if (link.cursor !== null) link.wake('resumed')

@@ -1,4 +1,4 @@
-// What a traced link tells of its messages, its streams and its fallbacks, and what it does not.
+// The trace of a link: its messages, its streams and its fallbacks, and what it leaves out.
 
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'

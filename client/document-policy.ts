@@ -98,7 +98,7 @@ function withinBounds(pending: readonly DocumentDraft[], { messages, bytes }: Bo
   })
 }
 
-/** What a refusal means other than the end of the draft; null if it means just that. */
+/** Returns the changes after a refusal; null if it just ends the draft. */
 function afterRefusal(
   { pending, held }: DocumentDrafts,
   draft: Draft,
@@ -212,7 +212,7 @@ export function mergingPolicy<All extends Drafts>(
     const halves = [half(parts.slice(0, middle), edits - later.length), half(later, later.length)]
     const rest = pending.filter((one) => one !== old)
     const change: Change = {
-      // Those in flight stay before those that wait.
+      // Drafts in flight stay before those that wait.
       pending: [...rest.filter(isInFlight), ...halves, ...rest.filter((one) => !isInFlight(one))],
       tell: (listener) => listener.onRenamed?.(draft.id, ...halves.map((one) => one.draft)),
     }

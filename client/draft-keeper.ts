@@ -14,7 +14,7 @@ interface DraftKeeperParts {
   readonly handsOver: boolean
 }
 
-/** What the browser has of a draft. */
+/** The browser's copy of a draft. */
 interface Copy {
   /** `writing` until a write succeeds; `none` if all have failed. */
   state: 'writing' | 'written' | 'none'
@@ -143,7 +143,7 @@ export class DraftKeeper implements OutboxKeeper {
     }
   }
 
-  /** Of what was written, nothing may be left. */
+  /** Writes all drafts again, since nothing that was written may be left. */
   #saveAgain(): void {
     for (const copy of this.#copies.values()) {
       copy.kept = 0

@@ -11,7 +11,7 @@ interface DraftStoreParts {
   readonly window: string
   /** The tab's window before this one; null in a new tab. */
   readonly predecessor: string | null
-  /** Whose drafts this window takes; null for those of all channels. */
+  /** Channel whose drafts this window takes; null for all channels. */
   readonly channel: string | null
   /** False in a window that may not send them. */
   readonly mayTake: boolean
@@ -26,7 +26,7 @@ interface DraftStoreParts {
 const lockOf = (window: string) => `crosswind-drafts:${window}`
 
 export class DraftStore {
-  /** What was written may be gone. */
+  /** Called when written drafts may be gone. */
   onGone: () => void = nothingPlanned
   readonly #parts: DraftStoreParts
   readonly #held: Promise<void> | null
@@ -123,7 +123,7 @@ export class DraftStore {
     const records = (await database.read(channel)).filter((record) => record.window === window)
     const newest = records.at(-1)
     if (newest === undefined || this.#isClosed) return
-    // What this window publishes from now on may build on them, so they stay together.
+    // Later messages of this window may build on these drafts, so they stay together.
     this.#order = Math.max(this.#order, newest.order)
     const moved = database.change(
       records.map((record) => ({ ...record, window: own })),

@@ -25,8 +25,8 @@ export {
 
 export interface DraftsOptions {
   /**
-   * Who is signed in, such as an id; one word for all where nobody signs in. Only windows of the same
-   * user send what another left.
+   * Identifies the signed-in user, such as an id; one word for all where nobody signs in. A window sends
+   * only drafts that windows of the same user left.
    */
   readonly user: string
   /** Called if a message of a closed window is refused. Default: reports the error to `window`. */

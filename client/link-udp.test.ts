@@ -7,7 +7,7 @@ import { openLink, settled } from './testing.ts'
 
 const openOverUdp = () => openLink({ mode: windowModeNamed('sse/3') ?? assert.fail(), modes: windowModes })
 
-/** Of a server that is silent without being lost. */
+/** Settings of a server that is silent without being lost. */
 const calm = { heartbeatMs: 10_000_000 }
 
 test('what is welcomed in time opens nothing beside it', () => {

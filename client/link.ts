@@ -56,13 +56,13 @@ export interface LinkOptions<All extends Drafts = Drafts> {
   readonly random: Random
   readonly outbox: (listener: OutboxListener) => Outbox<All>
   readonly mode: LinkMode
-  /** Those that fallbacks lead to. */
+  /** Modes to fall back to. */
   readonly modes: readonly LinkMode[]
   readonly transports: Transports
   /** See `Opening`. */
   readonly baseFor: (http: WindowHttp) => string
   readonly polling?: Polling | undefined
-  /** What each connection carries: the name's `key`, perhaps a `ticket`. See `renewSession`. */
+  /** Parameters of each connection: the name's `key`, perhaps a `ticket`. See `renewSession`. */
   readonly proof: Iterable<[name: string, value: string]>
   /** The page's own channel first. */
   readonly channels: readonly string[]

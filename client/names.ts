@@ -4,7 +4,7 @@ import { fingerprintLength } from '../server/wire/messages.ts'
 
 export const newKey = () => base64url(crypto.getRandomValues(new Uint8Array(18)))
 
-/** What names under this key begin with. Needs a secure context (W3C Web Cryptography API). */
+/** Returns the prefix of names under this key. Needs a secure context (W3C Web Cryptography API). */
 export async function fingerprintOf(key: string): Promise<string> {
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(key))
   return base64url(new Uint8Array(digest)).slice(0, fingerprintLength)

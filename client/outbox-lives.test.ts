@@ -78,7 +78,7 @@ class Life {
   readonly #ends = new Map<string, number>()
   /** Refused, but kept for a window that may send it. */
   readonly #left = new Set<string>()
-  /** What the browser has. */
+  /** Drafts that the browser keeps. */
   readonly #kept = new Map<string, UnstoredDraft>()
   readonly #writes: PendingWrite[] = []
   readonly #sends: PendingSend[] = []
@@ -90,12 +90,12 @@ class Life {
   #busyUntil: number | null = null
   #maxInFlight = 0
   #isClosed = false
-  /** Those who wait for answers that `refuse` gives. */
+  /** Ids of the drafts that wait for answers that `refuse` gives. */
   #answered: string[] | null = null
   readonly #failures: unknown[] = []
   #texts = 0
   #windows = 1
-  /** What has happened, for a life that fails. */
+  /** Events so far, for the report of a life that fails. */
   readonly story: string[] = []
 
   constructor(door: Door, random: Random) {
@@ -216,7 +216,7 @@ class Life {
     this.#live.set(id, { kind, channel, from, texts, edits, isRenamed })
   }
 
-  // What the outbox tells
+  // Events of the outbox
 
   /** Fails the life, and not the outbox. */
   #hear(event: () => void): void {
@@ -457,7 +457,7 @@ class Life {
     this.#keeper.adopt(left, this.#door === 'drafts')
   }
 
-  // What is always true
+  // Invariants
 
   #check(): void {
     for (const failure of this.#failures) throw failure

@@ -446,7 +446,7 @@ test('a draft whose first write fails while the next is in progress is removed o
   )
   const { newest, publish } = openLink({ store })
   publish()
-  // What was written may be gone, so it is written again.
+  // The written draft may be gone, so it is written again.
   store.onGone()
   await written.shift()?.(false)
   await written.shift()?.(true)

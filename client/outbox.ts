@@ -7,7 +7,7 @@ import { BusyError, type OpenTransport, RefusedError } from './transports/transp
 export interface OutboxState {
   /** Number of edits, including those merged into one draft. */
   readonly unstored: number
-  /** Of these, how many the browser keeps beyond this window's life: written, not just being written. */
+  /** Number of these that the browser keeps beyond this window's life: written, not just being written. */
   readonly kept: number
   /** Over the bounds: the newest edits are kept in this window only. */
   readonly isFull: boolean
@@ -34,11 +34,11 @@ export interface PendingDraft {
   state: 'waiting' | 'inFlight' | 'unanswered'
   /** Earliest departure, ms since the epoch. Later drafts wait behind it. */
   leavesAt: number
-  /** Of its JSON in UTF-8. */
+  /** Size of its JSON in UTF-8. */
   readonly bytes: number
   /** How many it contains, if a policy merges them. */
   readonly edits?: number
-  /** What is merged in it, in order, if this window merged it. */
+  /** Updates merged in it, in order, if this window merged them. */
   readonly parts?: readonly UpdateBody[]
   /** False while the draft lacks some of its parts. */
   readonly isComplete?: boolean
@@ -53,20 +53,20 @@ export interface Drafts {
   readonly leavesAt?: number
 }
 
-/** What becomes of drafts, and what the listener is told of it. */
+/** Changes to drafts, and the call that reports them to the listener. */
 export type Change<All extends Drafts = Drafts> = Partial<All> & {
   readonly tell?: ((listener: OutboxListener) => void) | undefined
 }
 
 export interface Bounds {
   readonly messages: number
-  /** Of the JSON in UTF-8. */
+  /** Size of the JSON in UTF-8. */
   readonly bytes: number
 }
 
 /**
- * What differs between users of an outbox, as functions of its drafts, which they leave as they are. `nextId`
- * numbers a draft of this window.
+ * Behavior that differs between users of an outbox: functions of its drafts that do not modify them.
+ * `nextId` numbers a draft of this window.
  */
 export interface OutboxPolicy<All extends Drafts> {
   /** Before the first message. */
@@ -91,7 +91,7 @@ export interface OutboxPolicy<All extends Drafts> {
   ): Change<All>
   /** It merges updates that wait. */
   readonly mergesUpdates?: boolean
-  /** What changes of a draft before it is sent or saved. */
+  /** Returns changes to a draft before it is sent or saved. */
   complete?(pending: All['pending'][number]): Partial<All['pending'][number]>
   summary(drafts: All): OutboxState
 }
@@ -133,7 +133,7 @@ export const pendingDraft = (draft: Draft): PendingDraft => ({
   bytes: bytesOf(draft),
 })
 
-/** Of an application. */
+/** Default bounds for an application. */
 export const usualBounds: Bounds = { messages: 2000, bytes: 4_194_304 }
 
 /** In memory; each message is sent as it was given. */

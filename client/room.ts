@@ -33,11 +33,11 @@ interface RoomEvents<Data> {
 
 export type RoomMessage<Data> = JsonMessage<Data>
 
-/** Who is on a channel, and what they show of themselves; not stored. */
+/** Clients on a channel and the state that each shows; not stored. */
 export interface Presence {
-  /** Of the other clients, by their name, which is `from` in their messages. */
+  /** States of the other clients by name, which is `from` in their messages. */
   readonly states: ReadonlyMap<string, unknown>
-  /** Who they are, as the application's `authorize` says, by the same names. */
+  /** Users of the other clients, as the application's `authorize` says, by the same names. */
   readonly users: ReadonlyMap<string, string>
   on<Event extends keyof PresenceEvents>(event: Event, listener: PresenceEvents[Event]): Off
   /**
@@ -54,7 +54,7 @@ interface PresenceEvents {
   readonly refused: (error: RefusedError) => void
 }
 
-/** What takes a channel's messages as they come. */
+/** Receives a channel's messages. */
 export interface Follower {
   /** Cursor of what it already has. A stream that begins there is not preceded by a request for the channel. */
   readonly from?: string | undefined
@@ -92,7 +92,10 @@ export interface Page {
 export interface Following {
   /** That of all channels of the connection, with their outbox. */
   readonly link: Promise<Link>
-  /** What is stored after a cursor, `start` or `newest`; later messages come by the stream. Waits for the server. */
+  /**
+   * Reads what is stored after a cursor, `start` or `newest`; later messages come by the stream. Waits for
+   * the server.
+   */
   page(after: string): Promise<Page>
   /** See `Room#publish`. */
   publish<K extends Kind>(kind: K, body: Bodies[K]): Promise<{ readonly seq: number }>
@@ -175,12 +178,12 @@ export class Feed<Data> implements Room<Data>, Follower {
   readonly #loops = new Set<() => void>()
   refusal?: unknown
   #isOver = false
-  /** What the stream has brought while the channel's past is read. */
+  /** Messages that the stream has brought while the channel's past is read. */
   #early: (readonly [message: Message, cursor: string])[] | null = []
   #newest = 0
   /** Own messages, until the channel is joined: the server may store them before that. */
   #published: ReturnType<Room<Data>['publish']>[] | null = []
-  /** What follows this cursor, the stream brings. */
+  /** The stream brings the messages after this cursor. */
   #to = ''
   /** How often it has begun to read the past. */
   #turn = 0

@@ -15,8 +15,9 @@ export interface SharingOptions {
   readonly share?: Share
 
   /**
-   * Who is signed in, such as an id; one word for all where nobody signs in. Windows of different users
-   * share nothing: the server judges what a shared connection sends by the ticket of one window.
+   * Identifies the signed-in user, such as an id; one word for all where nobody signs in. Windows of
+   * different users share nothing: the server judges what a shared connection sends by the ticket of one
+   * window.
    */
   readonly user: string
   /** Starts `@crosswind/client/shared-worker`; without it one of the windows has the connection. */

@@ -266,7 +266,7 @@ export function openLink(change: Circumstances = {}) {
     messages: [] as number[],
     newLogs: 0,
     missed: [] as string[],
-    /** What was sent when the page ended: an address, and ids. */
+    /** Messages sent when the page ended: an address, and ids. */
     last: [] as (readonly [base: string, ...ids: string[]])[],
     windows: [] as number[],
     awareness: [] as AwarenessFrame[],

@@ -47,7 +47,7 @@ export interface ProviderOptions extends ConnectOptions {
    * changes are still drafted. By default the provider stops.
    */
   readonly isRequired?: boolean
-  /** What the page already has: all messages of the channel up to a cursor. Its past is not asked for. */
+  /** Document that the page has: all messages of the channel up to a cursor. Its past is not requested. */
   readonly start?: DocumentStart
 }
 
@@ -101,10 +101,10 @@ interface Shown {
   readonly state: object
 }
 
-/** What the log lacks of the document. */
+/** Part of the document that the log lacks. */
 interface Difference {
   readonly update: Uint8Array
-  /** What waits builds on it, so that it has all that waits. */
+  /** True if the waiting drafts build on it, so that it contains all of them. */
   readonly isFirst: boolean
 }
 
@@ -149,7 +149,7 @@ export class CrosswindProvider {
   #difference: Draft | null = null
   /** One comparison at a time; another object once its answer is of no use. */
   #comparing: object | null = null
-  /** What the page had at first; null once something newer is known. */
+  /** Document that the page had at first; null once something newer is known. */
   #start: DocumentStart | null
   #timer: ReturnType<typeof setTimeout> | undefined
   /** By window: that is the sender, which the server knows. */
@@ -220,7 +220,7 @@ export class CrosswindProvider {
     return reason ? Promise.reject(reason) : this.#untilSaved.promise
   }
 
-  /** Who the others in `awareness` are, by Yjs client, as the application's `authorize` says. */
+  /** Users of the other clients in `awareness`, by Yjs client, as the application's `authorize` says. */
   get users(): ReadonlyMap<number, string> {
     const users = new Map<number, string>()
     for (const { client, user } of this.#others.values()) if (user !== undefined) users.set(client, user)
@@ -353,7 +353,7 @@ export class CrosswindProvider {
   #end(): void {
     if (!this.#channel) return
     clearTimeout(this.#timer)
-    // What becomes of them will not be heard.
+    // Their outcome will not be reported.
     this.#uncertain = this.unsaved
     this.#leave()
     this.#channel = null
@@ -426,7 +426,7 @@ export class CrosswindProvider {
     if (this.#link?.outbox.paused.delete(this.roomname)) this.#link.outbox.change({})
   }
 
-  /** What the outbox has of this document, in order. */
+  /** Drafts of this document in the outbox, in order. */
   #waiting(): readonly Draft[] {
     const outbox = this.#link?.outbox
     return outbox ? this.#pending().map((pending) => outbox.complete(pending)) : []
@@ -484,7 +484,7 @@ export class CrosswindProvider {
     this.#emit('applied', message)
   }
 
-  /** What an observer throws, such as an editor's, is reported: by then Yjs has applied the updates. */
+  /** Reports what an observer, such as an editor's, throws: by then Yjs has applied the updates. */
   #apply(messages: readonly Draft[], doc = this.doc): void {
     const updates = messages.filter(isUpdate)
     const before = pendingIn(doc)
@@ -498,7 +498,7 @@ export class CrosswindProvider {
       if (!isApplied) throw error
       report(error)
     }
-    // What it had only now found a place for came from no log.
+    // Updates that were pending in the document until now came from no log.
     if (doc === this.doc && before !== '' && before !== pendingIn(doc)) this.#suspect()
   }
 
@@ -588,7 +588,7 @@ export class CrosswindProvider {
     return outbox.publish(this.roomname, 'update', { update: toBase64(update) }, later)
   }
 
-  /** What was refused is in the log now, or in the outbox; but not what builds on something that is missing. */
+  /** Drops refused drafts, now in the log or the outbox, unless updates still wait for something missing. */
   #release(): void {
     const { outbox } = this.#link as Link
     const { held = [] } = outbox.drafts
@@ -753,7 +753,7 @@ function resolvers() {
   return made
 }
 
-/** What an application's observer throws is reported. */
+/** Reports what an application's observer throws. */
 function attempt(work: () => void): void {
   try {
     work()

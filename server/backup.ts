@@ -141,7 +141,7 @@ function move(from: string, to: string): void {
 const stamp = (now: number) => new Date(now).toISOString().slice(0, 19).replaceAll(':', '-')
 
 if (import.meta.main) {
-  // What was begun is brought to its end.
+  // Completes the command even if nobody reads its output any more.
   whenReaderIsGone(() => undefined)
   const [name = '', ...argv] = process.argv.slice(2)
   try {

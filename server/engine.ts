@@ -25,7 +25,7 @@ import {
   whenStopped,
 } from './workers/workers.ts'
 
-/** What the engine itself tells a serving. */
+/** Parts of a serving that the engine itself provides. */
 type OfEngine =
   | 'connections'
   | 'countConnections'
@@ -43,13 +43,13 @@ export interface EngineParts extends Omit<ServingParts, OfEngine> {
   readonly drainMs: number
   /** Ends a start that waits for its broker: it then rejects. */
   readonly signal?: AbortSignal | undefined
-  /** Whose pages on the same hosts may use it, besides those on its own ports. */
+  /** Ports whose pages on the same hosts may use it, besides the pages on its own ports. */
   readonly allowedPorts: readonly number[]
 }
 
 type Listening = Pick<ListenerSettings, 'host' | 'port' | 'http1Port' | 'cert' | 'key'>
 
-/** What this process is among those of its server. */
+/** Role of this process among those of its server. */
 type Role =
   | { readonly name: 'alone' }
   | { readonly name: 'primary'; readonly siblings: HostedSiblings }
@@ -89,14 +89,14 @@ export class Engine {
   readonly #ending = new AbortController()
   readonly #lost = Promise.withResolvers<string>()
   #listeners: Awaited<ReturnType<typeof listen>> | null = null
-  /** Those of the ports; null before they are open. */
+  /** Connections of the ports; null before they are open. */
   #own: Connections | null = null
   #isAttached = false
   #listening: Promise<Ports> | null = null
   /** Serves the log to a worker; null if workers have it from a broker, or there are none. */
   #attachWorker: ((link: Duplex) => void) | null = null
   #workers: Awaited<ReturnType<typeof startWorkers>> | null = null
-  /** Of this process; those asked for until they are open. */
+  /** Ports of this process; those asked for until they are open. */
   #ports: readonly number[] = []
   readonly #begins: Begin[] = []
   /** The newest attempt to open a log. */
@@ -168,7 +168,7 @@ export class Engine {
     this.#begins.push(begin)
   }
 
-  /** Of the log in use. */
+  /** Handlers of the log in use. */
   readonly handlers: ServerHandlers = {
     handleRequest: (...given) => this.current.handlers.handleRequest(...given),
     handleUpgrade: (...given) => this.current.handlers.handleUpgrade(...given),

@@ -1,4 +1,4 @@
-// What the monitor counts, when it samples, and what Prometheus reads.
+// The monitor's counts, when it samples, and what Prometheus reads.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

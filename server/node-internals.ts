@@ -1,4 +1,4 @@
-// What relies on more than Node documents. On a new Node run the tests beside this file first.
+// Code that relies on more than Node documents. On a new Node run the tests beside this file first.
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { EventEmitter } from 'node:events'

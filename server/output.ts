@@ -103,7 +103,7 @@ export class Output {
     this.#print(code, message, fields, text)
   }
 
-  /** Of what somebody else is told instead. */
+  /** Counts an event that is reported to somebody else instead. */
   count(code: OutputCode): void {
     if (outputLevels[code] !== 'info') this.#incidents[code] = (this.#incidents[code] ?? 0) + 1
   }

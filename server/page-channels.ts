@@ -38,7 +38,7 @@ const overview: ChannelType = {
 /** Longer than a polling client's pause; few, so that they take no room of documents. */
 const probesKept = { messages: 4096, bytes: 4_194_304, hours: 1 / 60 }
 
-/** What the whole log keeps. */
+/** Retention of the whole log. */
 interface Kept {
   readonly messages: number
   readonly bytes: number
@@ -94,14 +94,14 @@ export const pageChannels = (editing: EditRules, most: Kept): Readonly<Record<st
   '*': documentType(editing),
 })
 
-/** Of whoever only reads, and may measure. */
+/** Limit for clients that only read, and may measure. */
 const maxProbeBytes = 4096
 
 /** Names of senders that are the server's. */
 export const pageSenders: readonly string[] = [sensorName, overviewName]
 
 /**
- * What an invitation allows: its pages, the wind for everybody, and everybody may measure. Windows of
+ * Rights of an invitation: its pages, the wind for everybody, and everybody may measure. Windows of
  * earlier versions also follow overviews, which nobody writes any more.
  */
 export function pageRights({

@@ -22,7 +22,7 @@ const anyContent: EditRules = {
   prepare: () => null,
 }
 
-/** Of a log that stores what others have checked. */
+/** Rules of a log that stores what others have checked. */
 export const unchecked = ({ fold }: Pick<DocumentRules, 'fold'>): DocumentRules => ({
   fold,
   pass: (draft, acceptedAt, store) => store(draft, acceptedAt),
@@ -54,7 +54,7 @@ const refusingHub: Pick<Hub, 'waitMs' | 'publish'> = {
   publish: () => Promise.reject(new Error('Nothing is published here.')),
 }
 
-/** Who sends requests to routes of the page that stand alone. */
+/** Identifies the senders of requests to routes of the page that stand alone. */
 export function callersOf(gate: Gate, hub = refusingHub) {
   const { now } = processTimers
   const bodies = new Bodies({

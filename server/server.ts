@@ -28,10 +28,10 @@ import type { HttpVersion, WindowHttp } from './wire/modes.ts'
 interface ServerParts {
   readonly config: Config
   readonly tls: Pick<Listening, 'cert' | 'key'>
-  /** Of the built page; during development the address of Vite's server. */
+  /** Folder of the built page; during development the address of Vite's server. */
   readonly webFolder: string | URL
   readonly root: string
-  /** Of a front on the same hosts, which serves HTTP/3. */
+  /** Port of a front on the same hosts, which serves HTTP/3. */
   readonly frontPort?: number | null
   /** Ends a start that waits for its broker: it then rejects. */
   readonly signal?: AbortSignal | undefined
@@ -108,7 +108,7 @@ export async function startServer(parts: ServerParts): Promise<Server> {
   return { ports, lost: crosswind.lost, close: () => crosswind.close() }
 }
 
-/** What any log keeps, on a disk or in memory. */
+/** Retention of any log, on a disk or in memory. */
 function mostKept({ limits }: Config): Parameters<typeof pageChannels>[1] {
   const { logMessages, memoryMessages, logBytes, memoryBytes, logHours } = limits
   return {
@@ -143,7 +143,7 @@ interface PageParts {
   readonly ports: Ports
 }
 
-/** What the page has of a log. */
+/** A log as the page uses it. */
 interface PageLog {
   readonly log: ReadableLog
   readonly directory: Directory

@@ -1,4 +1,4 @@
-// What a server builds on one log: the hub, documents, health, figures, and the Koa application.
+// Services on one log: the hub, documents, health, figures, and the Koa application.
 
 import { endsWithin, processTimers } from '../scripts/process.ts'
 import { type App, createApp } from './app.ts'
@@ -28,7 +28,7 @@ import type { Siblings } from './workers/workers.ts'
 export type Begin = (log: ReadableLog) => End | undefined
 export type End = () => void | Promise<void>
 
-/** What outlives a log. */
+/** Parts that outlive a log. */
 export interface ServingParts {
   readonly settings: EngineSettings
   readonly channels: Channels
@@ -159,7 +159,7 @@ export class Serving {
     return this.#gate
   }
 
-  /** Who sends a request. */
+  /** Identifies the sender of a request. */
   get access(): Gate {
     return this.#gate ?? { grantFor: async () => openGrant }
   }
@@ -187,7 +187,7 @@ export class Serving {
     })
   }
 
-  /** What takes requests and sockets. */
+  /** Handlers of requests and sockets. */
   get handlers(): ServerHandlers {
     if (!this.#handlers) throw new Error('The application is not mounted.')
     return this.#handlers

@@ -213,7 +213,7 @@ const pageFiles = [
   'server/document/directory.ts',
 ]
 
-/** What the page knows of the server: the library's door, and what is its own or anybody's. */
+/** Server files that the page may know: the library's door, its own files, and those open to anybody. */
 const ofPage = [
   'server/index.ts',
   'server/wire/',

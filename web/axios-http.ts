@@ -34,7 +34,7 @@ const sendByAxios: Send = async (method, url, body, { signal, timeoutMs }) => {
   return { status, text: data, receivedAt }
 }
 
-/** What the page's connection is built on. */
+/** Platform of the page's connection. */
 export const platform: Platform = { ...browser, send: sendByAxios }
 
 /** For measuring: without the limit on HTTP/1.1 connections. */

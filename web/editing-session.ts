@@ -252,7 +252,7 @@ export class EditingSession {
     void this.#drafts.look()
   }
 
-  /** What is beside the document: the wind or, for the lab, probes. */
+  /** Follows what is beside the document: the wind or, for the lab, probes. */
   #followRest() {
     const { isProbing } = this.#options
     const follower: Follower = {
@@ -281,7 +281,7 @@ export class EditingSession {
     document.addEventListener('visibilitychange', () => document.hidden && keeper.leave())
   }
 
-  /** What the server would open the page with. Null while a reload would lose some of it. */
+  /** Data that the server would open the page with. Null while a reload would lose some of it. */
   #snapshot(given: PageStart): PageStart | 'erased' | null {
     const { title, versions, deletion, outbox, isUnshared } = this.#store.view()
     if (deletion?.isErased) return 'erased'
@@ -351,7 +351,7 @@ export class EditingSession {
     return { commands: binding.commands, release }
   }
 
-  /** What the document has now. */
+  /** The document's current lines. */
   get lines(): readonly Line[] {
     return this.#document.lines
   }
@@ -464,7 +464,7 @@ export class EditingSession {
   }
 
   #onDocumentRefused(sentence: string): void {
-    // What builds on it is refused too, which needs no second report.
+    // Updates that build on it are refused too, which needs no second report.
     if (this.#store.view().isUnshared) return
     this.#refusal = formatRefusedUpdate(sentence)
     this.#store.change({ isUnshared: true, refusal: this.#refusal })

@@ -12,7 +12,7 @@ export interface KeptPage {
 
 /** For the service worker, which writes it: a page that ends gets no further turn. */
 export interface Keeping {
-  /** Of the cache. */
+  /** Name of the cache. */
   readonly name: string
   /** The path that was opened, and that of its document. */
   readonly address: string
@@ -67,7 +67,7 @@ export class KeptPages {
   }
 }
 
-/** Of this browser. */
+/** Pages kept by this browser. */
 export const keptPages = () => new KeptPages({ storage: () => caches, cookies: () => document.cookie })
 
 /** An unbroken run of changes is kept this often. */

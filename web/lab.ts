@@ -11,7 +11,7 @@ export interface SentStamp {
   inputAt: number | null
   /** Size of the message as JSON, UTF-8: over XHR, the body of the request. */
   bytes: number
-  /** Of these, the message's `body`. */
+  /** Part of `bytes`: the message's `body`. */
   bodyBytes: number
 }
 
@@ -21,7 +21,7 @@ export interface ReceivedStamp extends Pick<Message, 'id' | 'kind' | 'seq' | 'ac
   paintedAt: number | null
   /** Size of the message as JSON, UTF-8, without the transport's framing. */
   bytes: number
-  /** Of these, the message's `body`. */
+  /** Part of `bytes`: the message's `body`. */
   bodyBytes: number
 }
 
@@ -111,7 +111,7 @@ declare global {
   }
 }
 
-/** What the lab uses of the page's connection. */
+/** Part of the page's connection that the lab uses. */
 interface Publisher {
   readonly publish: (channel: string, kind: 'probe', body: Bodies['probe']) => Draft | null
   readonly rest: () => void

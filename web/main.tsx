@@ -142,7 +142,7 @@ function openPage(
 
 const keepingCode = new LateCode(() => import('./kept-pages.ts'))
 
-/** What the page needs while its server is away, once it is open and its own files are loaded. */
+/** Prepares the page for outages of its server, once it is open and its own files are loaded. */
 async function prepareForOutages(start: PageStart, store: Store, session: EditingSession): Promise<void> {
   if (document.readyState !== 'complete')
     await new Promise((resolve) => addEventListener('load', resolve, { once: true }))

@@ -18,7 +18,7 @@ import {
   type renewSession,
 } from './page-session.ts'
 
-/** What a page finds of its browser, and has set. */
+/** Simulates the browser that a page finds, and records what the page sets. */
 function openBrowser({ cookies = '', key = null as string | null, isDenied = false } = {}) {
   const kept = { cookies, key, set: [] as string[] }
   const document = {

@@ -63,7 +63,7 @@ export function isDirect({ ports }: Pick<PageSettings, 'ports'>, page: PageLocat
   return Object.values(ports).includes(Number(page.port || 443))
 }
 
-/** Those over HTTP/3 are among them if the server has a front of its own, or its settings say so. */
+/** Includes modes over HTTP/3 if the server has a front of its own, or its settings say so. */
 export function offeredModes(settings: Pick<PageSettings, 'ports' | 'http'>): readonly WindowMode[] {
   return windowModes.filter(({ http }) => offeredVersions(settings).includes(http))
 }

@@ -74,7 +74,7 @@ async function openPage(request: Request, path: string): Promise<Response> {
   return (await caches.match(build.offlinePath, { cacheName })) ?? asked
 }
 
-/** Those that were kept longest ago are dropped. */
+/** Maximum number of kept pages: those kept longest ago are dropped. */
 const maxPages = 20
 
 /** Keeps a document, and forgets those of other invitations. */

@@ -68,7 +68,7 @@ export interface View {
   readonly link: ShownLink
   /** One sentence, from the loss of the connection until it is open again; otherwise null. */
   readonly outage: string | null
-  /** Of a page that this browser kept, until the link is open: when it was kept, ms since the epoch. */
+  /** When this browser kept the page, ms since the epoch, until the link is open. */
   readonly keptAt: number | null
   /** Whether this browser can open the page without the server; null until known. */
   readonly canReopen: boolean | null

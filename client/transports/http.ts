@@ -233,7 +233,7 @@ export function askClock(
   )
 }
 
-/** Of an `HttpError`, or another error with a `status`. */
+/** Derives a closing from an `HttpError`, or another error with a `status`. */
 export function asClosing(error: unknown): Closing {
   const { status, code, message: sentence = '', retryAfterMs = null }: Partial<HttpError> = Object(error)
   if (!status) return lost

@@ -18,7 +18,7 @@ interface Figures {
 
 const { limits } = defaultConfig
 
-/** What the log keeps: on a disk too, what it keeps in memory by default. */
+/** Bytes that the log keeps: on a disk, too, the default of a log in memory. */
 export const keptBytes = limits.memoryBytes
 
 /** With default limits otherwise; its heap is bounded. Who sends the token NAME writes to `room.NAME` and `checked.NAME`. */

@@ -15,7 +15,7 @@ declare module '../../server/wire/bodies.ts' {
   }
 }
 
-/** Who has come in. */
+/** Guests that have come in. */
 interface Guests {
   readonly names: readonly string[]
   readonly user?: string

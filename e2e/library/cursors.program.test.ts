@@ -14,7 +14,7 @@ async function count(crosswind: Crosswind, channel: string, first: number, last:
   for (let n = first; n <= last; n += 1) await crosswind.publish(channel, n)
 }
 
-/** What a room hears, with `gap` where it says so; `until` resolves at that number. */
+/** Records what a room hears, including its `gap` events; `until` resolves at that number. */
 function listen(room: Room<number>) {
   const heard: (number | 'gap')[] = []
   const messages: RoomMessage<number>[] = []

@@ -1,4 +1,4 @@
-// What an application's documents may contain, and what it does with them beside the event loop.
+// Content that an application's documents may have, and work on them beside the event loop.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -51,7 +51,7 @@ const codeOf = (data: string) =>
 // Before the drafts of closed windows were read.
 if (query.has('say')) publish(query.get('say') ?? '')
 
-/** What a test reads and does. */
+/** Members that a test reads and calls. */
 const door = {
   heard,
   refused,

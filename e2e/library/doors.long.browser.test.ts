@@ -88,7 +88,7 @@ async function serve(t: TestContext, { authorize = everyRoom, together = 1, isSe
     takesMessages(takes: boolean) {
       cut = takes ? 'none' : '/realtime/messages'
     },
-    /** What is stored in `room.1`. */
+    /** Messages stored in `room.1`. */
     stored: async () => {
       const read = await Array.fromAsync(server.crosswind.read('room.1', { after: 0 }))
       return read.map(({ data, user }) => [data, user])

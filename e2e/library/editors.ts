@@ -22,7 +22,7 @@ export interface Editor {
   readonly caret: string
   /** Keys and buttons that format. */
   readonly formats: readonly string[]
-  /** What it throws with any provider. */
+  /** Errors that it throws with any provider. */
   readonly faults?: RegExp
   /** With any provider, it may stop following its document: what it shows is not compared. */
   readonly strays?: boolean

@@ -1,4 +1,4 @@
-// What ends when a connection is closed or a channel is refused: loops, promises, providers.
+// Loops, promises and providers end when a connection is closed or a channel is refused.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-// What a channel keeps, as an application and its clients read it: backwards, in portions, and listed.
+// A channel's history as an application and its clients read it: backward, in portions, and listed.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -25,7 +25,7 @@ const open = (workers = 1) =>
     workers,
   })
 
-/** Of the application. */
+/** Sends a request to the application. */
 async function ask(t: TestContext, version: '1.1' | '2', port: number, ca: string, path: string) {
   const http = connectHttp(version, `https://localhost:${port}`, ca)
   t.after(() => http.close())

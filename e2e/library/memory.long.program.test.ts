@@ -80,7 +80,7 @@ for (const storage of ['memory', 'sqlite'] as const)
     for await (const _text of eve.read('room.eve')) portions += 1
     assert.ok(portions > (0.9 * keptBytes) / large.length, `${portions} portions`)
     const statuses = new Map<number, number>()
-    // Those that wait are answered after `limits.bodySeconds`.
+    // Waiting requests are answered after `limits.bodySeconds`.
     await repeat(270, 16, async () => {
       const status = await eve.publish('checked.eve', large)
       statuses.set(status, (statuses.get(status) ?? 0) + 1)

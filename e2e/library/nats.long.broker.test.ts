@@ -66,7 +66,7 @@ test('when the stream is deleted, clients are told, and the server goes on with 
   assert.deepEqual(heard, ['begun', 'before', 'ended', 'begun', 'after'])
 })
 
-/** What servers report, with `until` for a number of reports. */
+/** Collects the servers' reports; `until` waits for a number of them. */
 function reports() {
   const told: string[] = []
   const waiting = new Set<() => void>()
@@ -90,7 +90,7 @@ async function fill({ crosswind }: Awaited<ReturnType<typeof start>>, count: num
   return read.map(({ cursor }) => cursor)
 }
 
-/** What a client hears that was away since a cursor, `gap` included, up to this text. */
+/** Returns what a client hears after an absence since a cursor, including `gap`, up to this text. */
 function heardSince({ open }: Awaited<ReturnType<typeof start>>, from: string, last: string) {
   const heard: string[] = []
   const room = open().channel<Said>('room.1', { from })

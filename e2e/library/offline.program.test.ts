@@ -235,11 +235,11 @@ class Life {
   readonly #written = new Set<string>()
   #words = 0
   readonly #checks: Promise<void>[] = []
-  /** What the last log that was lost had stored; null while one is being lost. */
+  /** Document stored in the last log that was lost; null while one is being lost. */
   #lost: Y.Doc | null = new Y.Doc()
   /** Windows that have not met the log in its place, so that they may hear answers of the former one. */
   readonly #unaware = new Set<CrosswindProvider>()
-  /** What has happened, for a life that fails. */
+  /** Events so far, for the report of a life that fails. */
   readonly story: string[] = []
 
   constructor(browser: Browser, random: Random, store: DocumentStore | null) {
@@ -343,7 +343,7 @@ class Life {
     for (const place of [0, 1]) await this.#save(place)
     this.#open(0)
     this.#providers[1]?.destroy()
-    // What the windows before have left may be refused.
+    // Drafts that the earlier windows left may be refused.
     this.#providers[0]?.on('refused', () => setImmediate(() => this.#undo(0)))
     await this.#browser.kept('drafts', (count) => count === 0)
     await this.#save(0)

@@ -1,4 +1,4 @@
-// What whoever operates an application's server has: copies of the log, and the history of documents.
+// Operating an application's server: copies of the log, and the history of documents.
 
 import assert from 'node:assert/strict'
 import { copyFileSync, mkdirSync } from 'node:fs'

@@ -1,4 +1,4 @@
-// Who is on a channel of an application, in every mode.
+// Presence on a channel of an application, in every mode.
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -112,7 +112,7 @@ for (const name of ['sse/2', 'websocket/1.1', 'streaming/2', 'long-polling/1.1',
       await bob.channel(more).publish('here')
     }
     await enough
-    // What the others see of the last renewal comes before this.
+    // Anything that the others see of the last renewal arrives before this.
     ann.channel('room.2').presence.set('at last')
     await untilShown(bob.channel('room.2'), ['at last'])
     assert.deepEqual(

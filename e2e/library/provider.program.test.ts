@@ -1,4 +1,4 @@
-// What the tests of y-websocket's and Hocuspocus' providers assert, asserted of ours.
+// Assertions from the tests of y-websocket's and Hocuspocus' providers, applied to ours.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

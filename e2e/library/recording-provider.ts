@@ -5,7 +5,7 @@ import { CrosswindProvider as Provider, type ProviderOptions } from '../../clien
 
 /** Binary values are in base64, lists from the beginning. */
 export interface Recorded {
-  /** What this window has written. */
+  /** Updates that this window has written. */
   readonly updates: readonly string[]
   /** How many of these it has called saved. */
   readonly savedCount: number

@@ -1,4 +1,4 @@
-// What users of Socket.IO, y-websocket and Hocuspocus reported, done to each of them and to this library.
+// Faults that users of Socket.IO, y-websocket and Hocuspocus reported, tried on each and on Crosswind.
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -22,7 +22,7 @@ import { startProxy } from '../network/cutting-proxy.ts'
 import { type Said, secureServer, start, texts, untilState } from './testing.ts'
 import { converged, provide, startDocuments } from './yjs-testing.ts'
 
-/** Of the others nothing is asserted: a test's diagnostics have what their present versions do. */
+/** Asserts nothing of the other systems: a test's diagnostics show what their present versions do. */
 async function reported(t: TestContext, work: Promise<unknown>): Promise<void> {
   const late = setTimeout(20_000, null, { ref: false }).then(() =>
     Promise.reject(new Error('no end in 20 s')),
@@ -218,7 +218,7 @@ interface Documents {
 }
 
 interface Editor {
-  /** What it tells the application of its state. */
+  /** Returns the state that it reports to the application. */
   says(): object
   isSynced(synced: boolean): Promise<unknown>
   /** Resolves once it says that everything is stored, or if it does not in time. */

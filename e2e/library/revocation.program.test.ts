@@ -1,4 +1,4 @@
-// Who is not allowed any more: what was open ends, what is sent is refused, and both are told.
+// Revoked users: whatever is open ends, new messages are refused, and the client is told of both.
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'

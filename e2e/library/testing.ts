@@ -115,14 +115,14 @@ export function untilState(
   })
 }
 
-/** What is in a folder, and what of it others than its owner may use. */
+/** Lists a folder's files, and those that users other than its owner may access. */
 export function accessTo(folder: string) {
   const names = readdirSync(folder).sort()
   const isOpen = (name: string) => (statSync(join(folder, name)).mode & 0o077) !== 0
   return { names, openToOthers: names.filter(isOpen) }
 }
 
-/** What is thrown where nobody can catch it. */
+/** Collects uncaught errors. */
 export function uncaught(t: TestContext): readonly string[] {
   const thrown: string[] = []
   process.setUncaughtExceptionCaptureCallback((error) => thrown.push(String(error)))

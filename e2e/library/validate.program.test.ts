@@ -1,4 +1,4 @@
-// What an application lets be published: schemas of Standard Schema.
+// Validation of published messages by schemas of Standard Schema.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

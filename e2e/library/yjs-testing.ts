@@ -66,7 +66,7 @@ export async function startProcess(t: TestContext, folder: string, port = 0, res
   }
 }
 
-/** What a channel brings, without a document. */
+/** Follows a channel without a document. */
 export function follow(connection: Crosswind, take: () => void = ignore) {
   return connection.follow('doc.1', {
     take,

@@ -29,7 +29,7 @@ import {
   synced,
 } from './yjs-testing.ts'
 
-/** What a rich editor, a board and a form keep. */
+/** Writes the content of a rich editor, a board and a form. */
 function write(doc: Y.Doc, who: string): void {
   const paragraph = new Y.XmlElement('paragraph')
   paragraph.setAttribute('by', who)

@@ -65,7 +65,7 @@ export function createWindowRecord(name: string, mode: string, isWriter: boolean
 export interface WindowOpening {
   readonly name: string
   readonly mode: Mode
-  /** What it writes to and reads. */
+  /** Channel that it writes to and reads. */
   readonly channel: string
   readonly isWriter: boolean
   readonly random: Random

@@ -29,7 +29,7 @@ export interface Starting {
   readonly answersWithinMs?: number
 }
 
-/** What the lab learns from an adapter. */
+/** Facts that an adapter reports to the lab. */
 export interface Ready {
   readonly modes: readonly string[]
   readonly address: string | null

@@ -1,4 +1,4 @@
-// What an adapter is: how the lab starts a system, and how a page uses it (docs/adapters.md).
+// Interface of adapters: how the lab starts a system, and how a page uses it (docs/adapters.md).
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2SecureServer, Http2ServerRequest, Http2ServerResponse } from 'node:http2'
@@ -16,9 +16,9 @@ export interface Adapter {
   readonly open: (page: Page) => Promise<(message: PageMessage) => unknown>
 }
 
-/** What an adapter may use to start its system. */
+/** Means that an adapter may use to start its system. */
 export interface Host {
-  /** What follows the adapter's name: `./adapter.mjs=https://host:8000`. */
+  /** Address after the adapter's name, as in `./adapter.mjs=https://host:8000`. */
   readonly address: string | undefined
   /** The servers of the page: a system may attach to them, and then needs no address. */
   readonly servers: { readonly '2': Http2SecureServer; readonly '1.1': Server }
@@ -33,7 +33,7 @@ export interface Host {
   readonly keyFile: string
   /** For the report. Throws if the package is not installed beside the adapter. */
   readonly versionOf: (packageName: string) => string
-  /** Of the bare relay: its deliberate fault, or empty. */
+  /** Deliberate fault of the bare relay, or empty. */
   readonly fault: string
 }
 
@@ -65,7 +65,7 @@ export type PageAnswer = (
 export interface Page {
   /** The system's, else the page's own origin. */
   readonly address: string
-  /** Of `mode`, the one to use. */
+  /** The mode to use: one of the adapter's. */
   readonly mode: string
   /** Only windows with the same one exchange messages. */
   readonly channel: string
@@ -74,7 +74,7 @@ export interface Page {
    * that have no HTML, or are not shown at once.
    */
   readonly receive: (message: unknown, show?: (message: never, shown: Shown) => void) => void
-  /** What `start` returned as `page`. */
+  /** Fields that `start` returned as `page`. */
   readonly [more: string]: unknown
 }
 

@@ -23,7 +23,7 @@ export interface Peer {
   readonly name: string
   /** Its adapter: see adapter.ts. */
   readonly file: string
-  /** Of a system that is already running. */
+  /** Address of a system that is already running. */
   readonly address?: string
   /** Its deliberate fault; only for the bare relay. */
   readonly fault?: string
@@ -35,7 +35,7 @@ const faultPattern = /^(?:\d+(?:\.\d+)?ms|faults)$/
 export const addedMsOf = (fault: string): number => (fault.endsWith('ms') ? Number.parseFloat(fault) : 0)
 
 /**
- * What `bare+faults` does to a message, by its number: of a hundred it loses one, repeats one, and
+ * The fault of `bare+faults` for a message, by its number: of a hundred it loses one, repeats one, and
  * sends one after the next. Lab and relay both derive it from the id.
  */
 export function faultOf(id: string): 'lost' | 'duplicated' | 'reordered' | null {
@@ -100,7 +100,7 @@ function adapterNamed(spec: string, word: string): Peer {
   }
 }
 
-/** Of a package of the working folder, else of the lab's, which `npx` keeps elsewhere. */
+/** Resolves a package in the working folder, else in the lab's, which `npx` keeps elsewhere. */
 function entryOf(name: string): string {
   const inFolder = pathToFileURL(join(process.cwd(), 'peers.js')).href
   // `import.meta.resolve` takes no parent, and `require.resolve` refuses a package that is only for `import`.
@@ -138,7 +138,7 @@ function readAddress(given: string, spec: string, word: string): string {
 /** The bare page has only EventSource with XHR, and a WebSocket over HTTP/1.1. */
 export const bareModes: readonly string[] = ['sse/2', 'sse/1.1', 'websocket/1.1']
 
-/** Of a system with several modes, those of the run; otherwise its own. */
+/** Returns the requested modes that a system with several modes has; otherwise its own mode. */
 export function imitatedModes(own: readonly string[], requested: readonly string[]): readonly string[] {
   return own.length === 1 ? own : requested.filter((mode) => own.includes(mode))
 }

@@ -84,7 +84,7 @@ const relays: Readonly<Record<string, Start>> = {
   },
 }
 
-/** What all receive for a draft, and what its sender receives in addition. */
+/** Returns the message that all receive for a draft, and the answer that its sender receives in addition. */
 type Take = (draft: string) => { readonly message: string; readonly answer?: string }
 
 function storing(): Take {

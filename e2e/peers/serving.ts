@@ -1,4 +1,4 @@
-// What the programs of this folder share: certificate, HTTPS servers, figures, and being ready.
+// Shared by the programs of this folder: certificate, HTTPS servers, figures, and readiness.
 
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import https from 'node:https'

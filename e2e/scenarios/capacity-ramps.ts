@@ -152,7 +152,7 @@ const manyTimes = 4
 const sharedPeriodMs = 60_000
 const sharedPerBrowser = 10
 
-/** What distinguishes a ramp from the others in its experiment. */
+/** Describes the settings that distinguish a ramp from the others in its experiment. */
 export function variantOf({ experiment, subject, workers, clients, windows, ...others }: RampSetup): string {
   const { meanPeriodMs, perBrowser, fileBytes } = others
   const label = subjectLabel(subject)

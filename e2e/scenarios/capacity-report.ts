@@ -1,4 +1,4 @@
-// What only a report of `capacity` has: counts, every process second by second, and the thesis.
+// Parts that only a `capacity` report has: counts, every process second by second, and the thesis.
 
 import type { Row } from '../lab/study.ts'
 import { readRows, type StudyRun } from '../lab/study-experiment.ts'
@@ -121,7 +121,7 @@ const processorPoints = (rows: readonly Row[]) =>
 const memoryPoints = (rows: readonly Row[]) =>
   rows.map(({ atMs, rssBytes }) => ({ x: Number(atMs) / 1000, y: Number(rssBytes) / 1e6 }))
 
-/** Of the first session; the others have the same shape. */
+/** Shows the first session; the others have the same shape. */
 function timeSection({ ramps }: CapacitySummary, { files = {} }: StudyRun): Section {
   const rowsIn = (file: string) => {
     const first = readRows(files[file] ?? '').filter(({ session }) => session === 1)

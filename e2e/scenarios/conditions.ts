@@ -26,9 +26,9 @@ interface Condition {
   readonly spoken: string
   /** The server is on another host, behind this network. */
   readonly profile?: string
-  /** What the server's connections are like: see server-conditions.ts. */
+  /** Condition of the server's connections; see server-conditions.ts. */
   readonly connections?: string
-  /** Whose processor's core is shared with busy processes. */
+  /** The side whose processor core is shared with busy processes. */
   readonly slow?: 'server' | 'browsers'
 }
 
@@ -279,7 +279,7 @@ export const conditions = defineStudy({
 
 const receivedWithinMs = 30_000
 
-/** What `start` starts stays on these cores. */
+/** Keeps the processes that `start` starts on these cores. */
 async function onCores<Started>(list: string | null, start: () => Promise<Started>): Promise<Started> {
   if (list === null) return start()
   await pin(process.pid, list)

@@ -34,7 +34,7 @@ export function driftsOf(modes: readonly string[], samples: readonly Sample[], b
   })
 }
 
-/** Of the messages that arrived, over the windows. */
+/** Mean transmission time of each message that arrived, over the windows. */
 const messageMeansOf = (samples: readonly Sample[]) =>
   [...Map.groupBy(samples.filter(hasArrived), ({ id }) => id).values()].map((message) =>
     mean(message.map(transmissionMs)),

@@ -1,4 +1,4 @@
-// What a run says of HTTP/3, from constructed samples: the sentence, the section, and what is compared.
+// HTTP/3 in a run's report, from constructed samples: the sentence, the section, the comparisons.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

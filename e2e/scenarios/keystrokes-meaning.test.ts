@@ -1,4 +1,4 @@
-// What a made-up run means: to people, to programs, to the server, and beside other systems.
+// The meaning of a made-up run: to people, to programs, to the server, and beside other systems.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-// What a keystroke run's finding means to people, to programs and to the server, and how peers did.
+// The meaning of a keystroke run's finding to people, programs and the server, and how peers did.
 
 import { isPeer, opponentLabel, spokenName, variantOf, withoutVariant } from '../lab/mode-names.ts'
 import type { Analysis } from '../lab/study.ts'
@@ -41,7 +41,7 @@ function formatNoticed(betweenMs: number): string {
   return `enough for ${betweenMs < noticed.medianMs ? 'some' : 'most'} people to notice`
 }
 
-/** What the last network adds to the first, with the mode that it slows least and the one that it slows most. */
+/** Formats what the last network adds to the first, with the modes that it slows least and most. */
 function formatLateness(timed: readonly Timed[], networks: readonly string[]): readonly string[] {
   const first = networks[0]
   const last = networks.at(-1)

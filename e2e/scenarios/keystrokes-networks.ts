@@ -10,10 +10,10 @@ import { ratiosFigure } from '../report/study-report.ts'
 
 type Row = ReturnType<typeof latenessOver>
 
-/** Of the median over the usual network: a packet that is sent again takes at least three one-way times. */
+/** Multiple of the median over the usual network: a resent packet takes at least three one-way times. */
 const lateTimes = 2
 
-/** Those over which each mode was measured, the first for comparison; empty with one network. */
+/** Networks over which each mode was measured, the first for comparison; empty with one network. */
 export function networksIn(modes: readonly string[]): readonly string[] {
   const editors: readonly string[] = editorNames
   return [...new Set(modes.map(variantOf))].filter(
@@ -70,7 +70,7 @@ function latenessOver(mode: string, own: readonly Sample[], others: readonly Sam
     lateMessages: late.length,
     lateAtOne: late.filter((message) => message.late === 1).length,
     lateAtAll: late.filter((message) => message.late === message.windows).length,
-    /** Of the deliveries. */
+    /** Late share of the deliveries. */
     lateShare: significant(share),
     /** At how many windows a message is late on average, if it is late at one. */
     lateWindows: ratio,
@@ -82,15 +82,15 @@ function latenessOver(mode: string, own: readonly Sample[], others: readonly Sam
 }
 
 interface Lateness {
-  /** Those that received the message. */
+  /** Number of windows that received the message. */
   readonly windows: number
-  /** Those that waited for it on its way from the server. */
+  /** Number of windows that waited for it on its way from the server. */
   readonly late: number
 }
 
 const isLate = ({ late }: Lateness) => late > 0
 
-/** Of each message of a session, compared with what is usual in it. */
+/** Lateness of each message of a session, compared with what is usual in it. */
 function latenessIn(samples: readonly Sample[], usual: readonly Sample[]): readonly Lateness[] {
   const usualTimes = usual.flatMap(fromServerMs)
   if (usualTimes.length === 0) return []
@@ -113,7 +113,7 @@ const overNetwork = <One extends { readonly mode: string }>(rows: readonly One[]
 
 const nameOf = ({ mode }: { readonly mode: string }) => spokenName(withoutVariant(mode))
 
-/** Of the last network; then one sentence for each other, and who waits for a lost packet. */
+/** Verdict on the last network; then one sentence for each other, and who waits for a lost packet. */
 export function networksVerdict(
   rows: readonly Row[],
   all: readonly StudyComparison[],
@@ -136,7 +136,7 @@ export function networksVerdict(
   }
 }
 
-/** What each mode's times over a network are of those over the first, the lowest ratio first. */
+/** Formats the ratio of each mode's times over a network to those over the first, the lowest ratio first. */
 function networkWords(compared: readonly StudyComparison[], network: string, first: string): string {
   const measured = compared.toSorted((a, b) => a.ratio - b.ratio)
   if (measured.length === 0) return `Over ${network} no time was measured.`

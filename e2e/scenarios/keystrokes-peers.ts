@@ -20,7 +20,7 @@ import { ratiosFigure } from '../report/study-report.ts'
 
 type KnownFault = ReturnType<typeof knownFaultsOf>[number]
 
-/** Of two modes, among some windows. */
+/** Contrasts two modes, among some windows. */
 type Contrasting = (mode: string, baseline: string) => ReturnType<typeof contrast>
 
 /** Largest accepted ratio of a mode's median to a bare page's. */
@@ -79,7 +79,7 @@ const ratioAxis = 'times the peer’s median'
 const ratioWords =
   'Each session gives one ratio of medians; the ratio and its interval are those of the mean of their logarithms.'
 
-/** Of each mode and its bare peer: at the windows that do not type, then at the one that does. */
+/** Ratios of each mode to its bare peer: at the windows that do not type, then at the one that does. */
 export function bareRatiosOf(comparisons: Analysis['comparisons'], amongEchoes: Contrasting) {
   return comparisons
     .filter(({ baseline }) => isBarePeer(baseline))

@@ -1,4 +1,4 @@
-// What only `keystrokes` says of its samples: pairs, peers, networks, stages, sizes, and their sections.
+// Findings that only `keystrokes` has: pairs, peers, networks, stages, sizes, and their sections.
 
 import { mean } from '../../client/statistics.ts'
 import {
@@ -81,9 +81,9 @@ export interface Run extends StudyRun {
   readonly boundMs: number
   /** How the windows' stamps were made comparable. */
   readonly clock: RunClock['method']
-  /** What the peers are; absent without any. */
+  /** Facts about the peers; absent without any. */
   readonly peers?: readonly PeerFacts[]
-  /** Those whose adapters failed. */
+  /** Peers whose adapters failed. */
   readonly endedPeers?: readonly EndedPeer[]
   /** Present if some are on other machines: in order of `receiver`. */
   readonly windows?: readonly RunWindow[]
@@ -170,7 +170,7 @@ export function detailsOf(run: Run, found: Analysis) {
         path: pathOf(own),
       }
     }),
-    /** Of the window that types; empty without another. */
+    /** Figures of the window that types; empty without another. */
     echoes:
       echoes.length === 0
         ? []
@@ -251,7 +251,7 @@ function paperSections({ figures, levels, parameters }: Summary): readonly Secti
   return [section]
 }
 
-/** Of the samples that arrived, by mode. */
+/** Groups the samples that arrived by mode. */
 function arrivedByMode(samples: readonly KeyRow[]) {
   const keys = samples.reduce((most, { key }) => Math.max(most, key), 0)
   const arrived = samples.flatMap(({ mode, session, block, key, transmissionMs: ms }) =>
@@ -350,7 +350,7 @@ function slowestSection(samples: readonly KeyRow[]): Section {
   }
 }
 
-/** Of the window that types. Empty if there is no other. */
+/** Sections on the window that types. Empty if there is no other. */
 function wayDownSections({ echoes, modes }: Details): readonly Section[] {
   if (echoes.length === 0) return []
   const hasWayDown = echoes.some(({ wayDownMs }) => wayDownMs !== null)

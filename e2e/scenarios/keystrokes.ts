@@ -78,7 +78,7 @@ const refuse = (isWrong: boolean, sentence: string) => {
   if (isWrong) throw new Error(`${sentence}.`)
 }
 
-/** What it cannot measure, and what needs it. */
+/** Refuses options that cannot be measured with a front, and modes that need one. */
 function refuseFront(
   given: {
     readonly front: boolean
@@ -499,7 +499,7 @@ const systemsOf = ({ modes, editors, peers, profile }: Options) =>
   Math.max(1, profile.length) * editors.length * modes.length +
   peers.reduce((sum, { name }) => sum + (isBare(name) ? imitatedModes(bareModes, modes).length : 1), 0)
 
-/** Of a system's bytes, besides its pages. */
+/** Time to count a system's bytes, besides its pages. */
 const countingMs = 5000
 
 const rigMs = ({ editors, peers, remote }: Options) =>
@@ -530,7 +530,7 @@ const firstWarmupIntervalMs = 20
 /** TCP doubles its timeout each time that the same packet is lost again. */
 const resentWithinMs = 30_000
 
-/** Who takes part. */
+/** Participants of a session, and their machines. */
 interface Taking {
   readonly machines: Machines
   readonly participants: Participants
@@ -637,7 +637,7 @@ async function measureSession(
   return { samples: ofThem(samples), uses: ofThem(uses), bytes, boundMs, version, networkUses }
 }
 
-/** Of what runs on this machine, over no simulated network and no front, since TCP's bytes are counted. */
+/** Since TCP's bytes are counted: all runs on this machine, over no simulated network and no front. */
 const countsBytes = ({ server, remote, join, host, profile, front, windows }: Options) =>
   server === undefined &&
   !front &&

@@ -1,4 +1,4 @@
-// What a queue is for: messages of the 2015 study's users while connections and servers end.
+// Shows what a queue is for: messages of the 2015 study's users while connections and servers end.
 
 import { setTimeout as delay } from 'node:timers/promises'
 import { createSeededRandom, shuffled } from '../../client/wire.ts'

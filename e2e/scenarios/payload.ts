@@ -193,7 +193,7 @@ async function countSizes(
 
 const startMs = 5000
 const pageMs = 1500
-/** Of a message, besides the interval. */
+/** Time for a message, besides the interval. */
 const messageMs = 60
 
 /** On two idle cores. */

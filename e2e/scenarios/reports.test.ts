@@ -1,4 +1,4 @@
-// What every scenario's report must have: structure, no requests, escaped text, no missing figures.
+// Every scenario's report must have structure, no requests, escaped text and no missing figures.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

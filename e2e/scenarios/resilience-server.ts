@@ -38,7 +38,7 @@ const sampleEveryMs = 500
 /** Ms, or work done while the server is down. */
 type Away = number | (() => unknown)
 
-/** What faults and measurements need of one server, or of several behind one address. */
+/** Operations that faults and measurements need of one server, or of several behind one address. */
 export type ServerUnderTest = Pick<
   RestartingServer,
   | 'ports'

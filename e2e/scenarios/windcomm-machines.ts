@@ -199,7 +199,7 @@ export function machineSites(
   return [...opened, ...joined]
 }
 
-/** Of a running server. Rejects if it has no sensor. */
+/** Reads the polling settings of a running server. Rejects if it has no sensor. */
 async function pollingOf(server: string): Promise<Polling> {
   const { polling, hasSensor } = await joinServer(server)
   if (hasSensor) return polling

@@ -18,7 +18,7 @@ import { cellLabel } from './windcomm-paper.ts'
 import { atSites, machinesIn, simulatedIn, type WindSummary } from './windcomm-summary.ts'
 import type { LinkUse, MachineSite } from './windcomm-testbed.ts'
 
-/** What those that lose packets did, over all methods. */
+/** Describes what networks that lose packets did, over all methods. */
 export const lossyNetworks = ({ sites, links, modes }: WindSummary) =>
   simulatedIn(sites).flatMap(({ name, profile: { loss } }) => {
     if (!loss) return []
@@ -116,7 +116,7 @@ export function machinesSection({ sites, modes, missed = [], environment }: Wind
   }
 }
 
-/** Of real machines: one line for each, of the windows that differ most. */
+/** Clocks of real machines: one line for each, of the windows that differ most. */
 function machineClocks({ sites, clock }: WindSummary) {
   return machinesIn(sites).flatMap(({ name, machine }) => {
     const own = [...clock.before, ...clock.after].filter((one) => one.name.startsWith(`${name}, `))

@@ -178,7 +178,7 @@ export function paperTests(site: string, method: Method) {
     .map(([, , meanMs, sdMs, ratio]) => ({ meanMs, sdMs, ratio }))
 }
 
-/** Of the paper's own experiment. */
+/** Pace of the paper's own experiment. */
 export const paperPace = { rateHz: 4, holdMs: 300, intervalMs: 150 } as const
 
 /**

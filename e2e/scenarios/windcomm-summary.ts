@@ -58,7 +58,7 @@ export interface WindRun extends Circumstances {
   readonly warmUpReadings: number
   readonly sites: readonly Site[]
   readonly modes: readonly string[]
-  /** Of equally many readings, one after the other. */
+  /** Number of consecutive sessions, of equally many readings each. */
   readonly sessions: number
   /** Sites that are left out of a session, each with the reason: joined devices. */
   readonly missed?: readonly MissedSession[]
@@ -66,7 +66,7 @@ export interface WindRun extends Circumstances {
   readonly samples: readonly WindSample[]
   readonly clock: RunClock
   readonly links: readonly LinkUse[]
-  /** Of the first session; absent in older runs. */
+  /** Bytes of the first session; absent in older runs. */
   readonly bytes?: readonly SiteBytes[]
   /** Up to the last late arrival. */
   readonly serverCpuMs: number
@@ -182,7 +182,7 @@ function summariseCell(run: WindRun, { name, windows }: Site, mode: string) {
   }
 }
 
-/** Of a cell, those in which something arrived there and over WebSocket; empty if there is one. */
+/** Sessions of a cell in which something arrived there and over WebSocket; empty with one session. */
 function sessionsOf(
   { sessions, readings: { length } }: Pick<WindRun, 'sessions' | 'readings'>,
   samples: readonly WindSample[],
@@ -346,7 +346,7 @@ function predictionOf(run: WindRun, { name, profile }: Site, cells: readonly Cel
     limitMs: rounded(betweenReadingsMs / 2),
     /** ν < M/2, for the formula of long polling. */
     binds: timing !== null && keepsUp(timing),
-    /** What the paper's condition for polling compares with M; null without arrivals. */
+    /** Value that the paper's condition for polling compares with M; null without arrivals. */
     pollReturnsMs: timing && rounded(pollReturnsMs(timing)),
     methods: methods
       .filter((method) => run.modes.includes(modeOf[method]))
@@ -394,7 +394,7 @@ function modelOf({ readings: { length }, rateHz, holdMs, intervalMs }: WindRun, 
   }
 }
 
-/** What makes the run doubtful, then ratios to WebSocket's mean, then agreement with the paper. */
+/** States what makes the run doubtful, then ratios to WebSocket's mean, then agreement with the paper. */
 function findingOf(
   run: WindRun,
   cells: readonly CellSummary[],

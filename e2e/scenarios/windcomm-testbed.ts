@@ -168,16 +168,19 @@ interface Plan {
 /** Where a session takes place: windows, the server that they listen to, and their clocks. */
 export interface Testbed {
   readonly windows: readonly ListeningWindow[]
-  /** Those of browsers. */
+  /** Pages of browsers. */
   readonly pages: readonly Page[]
-  /** Of all browsers; `none` without any. */
+  /** Describes all browsers; `none` without any. */
   readonly browser: string
   readonly reference: ReferenceClient
   readonly figures: () => Promise<Pick<Figures, 'cpuMs'>>
   /** Nothing but the sensor writes to the server's log. */
   readonly isUndisturbed: boolean
   readonly linkFigures: () => Promise<readonly Omit<LinkUse, 'lateMs'>[]>
-  /** Of the simulated links to the browsers' windows, or without any to all; not of those that carry packets. */
+  /**
+   * Figures of the simulated links to browsers' windows, or to all if no browsers take part; not of those
+   * that carry packets.
+   */
   readonly tlsFigures: () => readonly LinkTls[]
   /** Rejects if comparisons contradict each other. */
   readonly compareClocks: (when: 'before' | 'after') => Promise<readonly ComparedClock[]>
@@ -298,7 +301,7 @@ export async function openSimulated(
   }
 }
 
-/** Of every server that a run starts. */
+/** Settings of every server that a run starts. */
 export const settingsFor = ({ intervalMs, holdMs }: Polling) => ({
   share: 'none',
   'polling-interval-ms': intervalMs,
@@ -683,7 +686,7 @@ const ticks = 20
 const maxRounds = 20
 const closeEnoughMs = 1
 
-/** Of this process against the server, at `origin`. */
+/** Compares this process's clock with that of the server at `origin`. */
 export function followOwnClock(origin: string, ca: string | null) {
   const clients = followClock('clients', (times) => exchangeWithServer(origin, ca, times))
 

@@ -266,7 +266,7 @@ function simulated(options: Simulated): Arrangement {
   }
 }
 
-/** Of the counted readings, over all sessions. */
+/** Rate of the counted readings, over all sessions. */
 function measuredRateHz(found: readonly Measured[]): number {
   const spans = found.map(({ readings }) => (readings.at(-1)?.at ?? 0) - (readings[0]?.at ?? 0))
   const intervals = found.reduce((sum, { readings }) => sum + readings.length - 1, 0)

@@ -58,7 +58,7 @@ import {
 /** Wide enough for differences of milliseconds; many windows are compared one after the other. */
 const clockEnoughMs = 0.1
 const warmupIntervalMs = 20
-/** Whose bytes are counted: one types. */
+/** Number of windows whose bytes are counted: one types. */
 const countedWindows = 3
 
 const design: Design<{ readonly openings: readonly Opening[] }> = {
@@ -253,7 +253,7 @@ export interface Cell {
   /** Numbers of windows that changed their mode while keys were typed. */
   readonly switched: readonly number[]
   readonly keys: number
-  /** Of windows that were open. */
+  /** Samples of windows that were open. */
   readonly samples: readonly Sample[]
 }
 
@@ -423,7 +423,7 @@ function subjectsOf(options: Options): readonly string[] {
 const openingMs = 450
 const cellMs = 2500
 const browserMs = 1200
-/** Of a mode's bytes. */
+/** Time to count a mode's bytes. */
 const countingMs = 10_000
 
 /** On two idle cores. */

@@ -89,7 +89,7 @@ export interface ConfigKey extends FieldNotes {
   readonly group: string | null
 }
 
-/** Of all settings. */
+/** Keys of all settings. */
 export function keysOf(
   object: z.ZodObject,
   parents: readonly string[] = [],

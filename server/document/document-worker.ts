@@ -49,7 +49,7 @@ const server: Client = ['server']
 
 interface Terms {
   readonly client: Client
-  /** Of the time that a task may take. */
+  /** Share of the time that a task may take. */
   readonly share: number
 }
 

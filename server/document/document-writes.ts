@@ -116,7 +116,7 @@ const maxTries = 3
 export type EditRules = Required<Pick<ChannelType, 'refuse'>> & { readonly prepare: Prepare }
 
 /**
- * What a document's type declares of edits, the whole contents that windows of earlier versions sent:
+ * Rules of a document's type for edits, the whole contents that windows of earlier versions sent:
  * they are refused (409 `shared-document`), and if one is the newest content of a document, the first
  * read of the whole stores the same content as an update.
  */

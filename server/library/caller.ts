@@ -1,4 +1,4 @@
-// Who sends an application a request: what it may read and write, and what its connection may cost.
+// Sender of a request to an application: its rights to read and write, and its connection's costs.
 
 import type { Hub } from '../hub/hub.ts'
 import { RateLimit } from '../hub/rate-limit.ts'
@@ -24,7 +24,7 @@ interface CallerParts {
 /** The sender of one request. All that it may not do is thrown as a `Refusal`. */
 export class Caller {
   readonly #parts: CallerParts
-  /** What it may read: channels by name, or by a prefix and `*`, as `authorize` says. */
+  /** Channels that it may read, by name, or by a prefix and `*`, as `authorize` says. */
   readonly read: readonly string[]
   readonly write: readonly string[]
   /** Null if `authorize` names none. */

@@ -1,4 +1,4 @@
-// What a channel keeps, read in portions.
+// Reads a channel's history in portions.
 
 import type { Log } from '../log/log.ts'
 import { type Cursor, type Message, parseCursor } from '../wire/messages.ts'
@@ -33,7 +33,7 @@ export async function readPage(
       return { messages: [], cursor: head, recovered: true }
     if (isWhole) return { ...(await wholeOf(log, channel)), recovered: false }
     const { after } = await log.oldest(channel, 'json')
-    // What follows is not gone, but cannot be read: only the newest can.
+    // The messages that follow are not gone, but only the newest can be read.
     if (isOfThisLog && after.seq <= from.seq) return { messages, cursor: reached, recovered }
   }
   if (isWhole) return wholeOf(log, channel)
@@ -45,7 +45,7 @@ export async function readPage(
   return { messages: [...older, ...messages], cursor: reached, recovered: from === null && recovered }
 }
 
-/** What follows a number, in portions, up to what is the newest at the beginning. */
+/** Yields the messages after a number, in portions, up to the newest at the beginning. */
 export async function* pagesAfter(
   log: Log,
   channel: string,

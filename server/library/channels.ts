@@ -1,4 +1,4 @@
-// What an application declares of its channels, and what it lets clients publish there.
+// An application's rules for channels, and what it lets clients publish there.
 
 import { isDeepStrictEqual } from 'node:util'
 import { refuseOthers } from '../../scripts/suggestion.ts'
@@ -38,14 +38,14 @@ import { isSchema, type StandardSchema } from './standard-schema.ts'
 import { checkType, forgiving } from './type-check.ts'
 import { Validation } from './validation.ts'
 
-/** Of a channel, or of all whose names begin with what stands before a final `*`. */
+/** Rule for a channel, or for all whose names begin with the text before a final `*`. */
 export type ChannelRule = JsonRule | YjsRule | ChannelType
 
 export interface JsonRule {
   readonly kind: 'json'
   /**
-   * What may be published: what it returns is stored. It must give the same for the same data, and
-   * may be asynchronous; then each client's messages wait for the one before.
+   * Schema of published data: its output is stored. It must return the same for the same data, and may
+   * be asynchronous; then each client's messages wait for the one before.
    */
   readonly validate?: StandardSchema
   /** How much each of the channels keeps, if that is less than `limits` allow the whole log. */
@@ -141,7 +141,7 @@ export class Channels implements Admission {
     )
   }
 
-  /** Of what the application publishes without saying it. */
+  /** Kind of message that the application publishes when it names none. */
   usualKind(channel: string): Kind {
     const rule = this.ruleFor(channel)
     const [first = 'json'] = isOwn(rule) ? (Object.keys(rule.kinds) as Kind[]) : []
@@ -161,7 +161,7 @@ export class Channels implements Admission {
     return this.#reserved.includes(name)
   }
 
-  /** What a client shows, in the shape that the channel's type declares; without a channel, that of `*`. */
+  /** Checks a client's state by the shape that the channel's type declares; without one, that of `*`. */
   readonly awareness = (given: unknown): AwarenessReport => {
     const channel: unknown = Object(given).channel
     const type = this.typeOf(typeof channel === 'string' ? channel : '')
@@ -177,7 +177,7 @@ export class Channels implements Admission {
   }
 
   /**
-   * What is stored. Throws or rejects with a `Refusal`: 400 `bad-channel` or `bad-shape`, 503
+   * Returns what is stored. Throws or rejects with a `Refusal`: 400 `bad-channel` or `bad-shape`, 503
    * `too-much-begun`. `connection` is the sender's, null for the application itself.
    */
   readonly complete = (
@@ -212,7 +212,7 @@ function typeFrom(rule: ChannelRule, onFailure: (error: unknown) => void): Chann
   return { name: 'json', kinds: { json }, keep: rule.keep }
 }
 
-/** What each kind may declare. */
+/** Fields that a rule of each kind may declare. */
 const ruleNames = { json: ['kind', 'validate', 'keep', 'latest'], yjs: ['kind', 'owners'] } as const
 
 function checkRule(what: string, rule: ChannelRule): void {

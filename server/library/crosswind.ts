@@ -67,11 +67,11 @@ export interface ChannelInfo {
 /** One change of a document. */
 export interface DocumentUpdate {
   readonly seq: number
-  /** Who sent it. */
+  /** Name of the sender. */
   readonly from: string
   /** When it was stored, ms since the epoch. */
   readonly at: number
-  /** Of Yjs. */
+  /** Update in Yjs' format. */
   readonly update: Uint8Array
 }
 
@@ -94,9 +94,9 @@ interface Publishing {
 export interface Listening {
   /** Default: `localhost`, which is 127.0.0.1; 0.0.0.0 and :: accept other machines. */
   readonly host?: string
-  /** Of HTTP/2; 0 selects a free one. */
+  /** Port for HTTP/2; 0 selects a free one. */
   readonly port: number
-  /** Of HTTP/1.1 alone; 0 selects a free one. */
+  /** Port for HTTP/1.1 alone; 0 selects a free one. */
   readonly http1Port: number
   /** In PEM. */
   readonly cert: string
@@ -109,7 +109,7 @@ interface CrosswindParts {
   readonly channels: Channels
   /** Whether everyone is served: then there are no users. */
   readonly isOpen: boolean
-  /** Of the log's file; empty if it has none. */
+  /** Folder of the log's file; empty if it has none. */
   readonly folder: string
   /** Default of `close`. */
   readonly drainMs: number
@@ -122,7 +122,7 @@ export interface ClientInfo {
   readonly channels: readonly string[]
   /** Such as `sse/2`. */
   readonly mode: string
-  /** What it has not read yet. */
+  /** Bytes that it has not read yet. */
   readonly backlogBytes: number
   /** Messages that it was not sent because it reads too slowly. */
   readonly droppedMessages: number
@@ -130,7 +130,7 @@ export interface ClientInfo {
   readonly heardAt: number | null
 }
 
-/** What is used of Koa. */
+/** Part of Koa's interface that is used. */
 export interface KoaLike {
   // biome-ignore lint/suspicious/noExplicitAny: Koa's own types are those of the application.
   use(middleware: (ctx: any, next: () => Promise<any>) => any): unknown
@@ -236,7 +236,7 @@ export class Crosswind {
     return this.#engine.lost
   }
 
-  /** Those in force: a broker may allow smaller messages than `maxMessageBytes` says. */
+  /** Limits in force: a broker may allow smaller messages than `maxMessageBytes` says. */
   get limits() {
     return this.#engine.current.limits
   }
@@ -264,8 +264,8 @@ export class Crosswind {
   readonly onLog = (begin: Begin): void => this.#engine.onLog(begin)
 
   /**
-   * Who sends a request of the application's own, by a ticket, a token or the application's cookie.
-   * Rejects with a `Refusal`: 401 as `authorize` says, 403 `foreign-origin` or `foreign-host`.
+   * Identifies the sender of a request of the application's own, by a ticket, a token or the application's
+   * cookie. Rejects with a `Refusal`: 401 as `authorize` says, 403 `foreign-origin` or `foreign-host`.
    */
   readonly caller = (request: AnyRequest): Promise<Caller> =>
     upsert(this.#callers, request, () => this.#callerOf(request))
@@ -365,7 +365,7 @@ export class Crosswind {
     return { seq }
   }
 
-  /** What is stored after a number, in order; ends at the newest. */
+  /** Yields the messages stored after a number, in order; ends at the newest. */
   readonly read = (
     channel: string,
     { after = 0 }: { readonly after?: number } = {},

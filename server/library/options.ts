@@ -1,4 +1,4 @@
-// What an application says to create its server: checked before anything is opened.
+// Options of an application's server: checked before anything is opened.
 
 import { availableParallelism } from 'node:os'
 import { refuseOthers } from '../../scripts/suggestion.ts'
@@ -41,7 +41,7 @@ export type Storage =
       readonly maxReceives?: number
     }
 
-/** What documents may contain, and what is done with them beside the event loop. */
+/** Content that documents may have, and the work done on them beside the event loop. */
 export interface DocumentOptions {
   readonly schema?: Schema
   /** A module that calls `performTasks` with the same schema and tasks of the application's own. */
@@ -65,7 +65,7 @@ export interface CrosswindOptions {
   readonly secret?: string
   /** Where messages are stored. Default: in memory. */
   readonly storage?: Storage
-  /** Of the channels that are documents. Default: any shape. */
+  /** Options for the channels that are documents. Default: any shape. */
   readonly documents?: DocumentOptions
   /**
    * How many processes serve clients on the ports of `listen`; `auto` is one for each core. With
@@ -101,7 +101,7 @@ export interface CrosswindOptions {
   readonly onFailure?: (error: unknown) => void
 }
 
-/** Of a long poll: its client asks for less if it wants less. Many proxies cut an answer after 30 s. */
+/** Longest hold of a long poll: a client may ask for less. Many proxies cut an answer after 30 s. */
 export const longestHoldMs = 25_000
 
 export const usualDrainMs = 5000

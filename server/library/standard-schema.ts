@@ -22,7 +22,7 @@ export function isSchema(given: unknown): given is StandardSchema {
   return typeof standard?.validate === 'function'
 }
 
-/** Of a client's words. */
+/** Maximum length of a path or a message, which may contain a client's words. */
 const maxCharacters = 200
 
 /** `items.0.name: Expected a text.` */

@@ -1,4 +1,4 @@
-// What waits for an application's schema is counted, and refused over the limits.
+// Messages that wait for an application's schema are counted, and refused over the limits.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -35,7 +35,7 @@ export class Validation {
     this.#parts = parts
   }
 
-  /** What waits for schemas holds about this many bytes. */
+  /** Approximate size of the messages that wait for schemas. */
   get waitingBytes(): number {
     return this.#bytes
   }
@@ -132,7 +132,7 @@ const digestLength = 22
 
 const digestOf = (text: string) => hash('sha256', text, 'base64url').slice(0, digestLength)
 
-/** Of an empty object or a long number, with its place in a list. */
+/** Memory of an empty object or a long number, with its place in a list. */
 const bytesPerValue = 48
 
 /** Approximate memory of a parsed text; `[{},{},…]` takes over twenty times its length. */

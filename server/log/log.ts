@@ -95,7 +95,7 @@ export type OnFailure = (error: unknown) => void
 /** Runs `run` once, at once or later. */
 export type Defer = (run: () => void) => void
 
-/** What an application may do with its server's log. Messages must not be changed: they are the log's own. */
+/** A server's log as an application may use it. Messages must not be changed: they are the log's own. */
 export interface ReadableLog {
   /**
    * Waits until a pending message is stored. Null if the log holds no message with that id, sender

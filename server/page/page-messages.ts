@@ -1,4 +1,4 @@
-// What the page adds to the wire: kinds of messages, channels, senders, settings (PROTOCOL.md).
+// The page's additions to the wire: kinds of messages, channels, senders, settings (PROTOCOL.md).
 
 import { cutText } from '../wire/graphemes.ts'
 import { isKind, type Message, type Polling } from '../wire/messages.ts'
@@ -164,7 +164,7 @@ export function pageOfOverview(channel: string): string | null {
   return channel.startsWith(overviewPrefix) ? channel.slice(overviewPrefix.length) : null
 }
 
-// What a window shows of itself: a name, and a caret in the document
+// State that a window shows of itself: a name, and a caret in the document
 
 /** UTF-16 units. */
 export const maxNameCharacters = 40

@@ -1,4 +1,4 @@
-// What the server, the page and its service worker agree on.
+// Paths and names that the server, the page and its service worker agree on.
 
 export const serviceWorkerPath = '/service-worker.js'
 

@@ -17,7 +17,7 @@ function sent(history: WindHistory, faultAt: number | null = null): PastWind {
   return readSnapshot(JSON.parse(JSON.stringify(history.snapshot({ seq: 9, faultAt }))))
 }
 
-/** What `own` has, joined with `past`. */
+/** Joins `own` with `past`. */
 function again(past: PastWind, own = new WindHistory()): { history: WindHistory; newestAt: number } {
   const steps = own.joinedWith(past)
   let step = steps.next()

@@ -1,4 +1,4 @@
-// What programs read and write over HTTP: types, and texts that cost too much.
+// Documents that programs read and write over HTTP: types, and texts that cost too much.
 
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
@@ -48,7 +48,7 @@ async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) 
   const quarantined: string[] = []
   const documents = openWorker()
   const texts = openWorker()
-  /** Whose turn each task took. */
+  /** Clients whose turn each task took. */
   const clients: (readonly unknown[])[] = []
   const inTurns = (
     worker: Documents<AllTasks>,

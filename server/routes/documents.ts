@@ -22,7 +22,7 @@ interface DocumentParts {
     Crosswind,
     'caller' | 'clientCount' | 'documentThreads' | 'rateLimit' | 'limits' | 'mustBeCurrent' | 'readHistory'
   >
-  /** Those in use. */
+  /** The log and the directory in use. */
   readonly log: () => Pick<ReadableLog, 'snapshot' | 'find'>
   readonly directory: () => Directory
   readonly access: Access

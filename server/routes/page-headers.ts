@@ -1,8 +1,8 @@
 // Headers of the page and its workers: what they may load, and from where.
 
-/** What a policy allows in addition, by its sources (CSP 3, 2.3.1). */
+/** Additional sources that a policy allows (CSP 3, 2.3.1). */
 export interface MoreSources {
-  /** Of scripts and styles. */
+  /** Sources of scripts and styles. */
   readonly inline: readonly string[]
   readonly connect: readonly string[]
 }

@@ -20,7 +20,7 @@ interface PageParts {
   readonly crosswind: Pick<Crosswind, 'caller' | 'answer' | 'mustBeCurrent' | 'documentThreads'>
   /** The one in use. */
   readonly log: () => Pick<ReadableLog, 'snapshot'>
-  /** Of the page. */
+  /** Ports of the page. */
   readonly ports: () => readonly number[]
   readonly settings: () => PageSettings
   readonly files: Pick<PageFiles, 'page'>

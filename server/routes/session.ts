@@ -10,7 +10,7 @@ import { offlinePath, serviceWorkerPath } from '../page/page-paths.ts'
 import { type Access, type Entry, includes, joinPath, type Session } from '../security/access.ts'
 import { Refusal } from '../wire/refusal.ts'
 
-/** Of the session; posts of JSON to it ask for a ticket, and are Crosswind's. */
+/** Path of the session; posts of JSON to it ask for a ticket, and are Crosswind's. */
 const sessionPath = '/api/session'
 
 const openPaths: readonly string[] = [

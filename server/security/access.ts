@@ -23,7 +23,7 @@ const permissionSchema = z.object({
   may: z.enum(['read', 'write']),
 })
 
-/** What an invitation allows. */
+/** Permission that an invitation grants. */
 export type Permission = Readonly<z.output<typeof permissionSchema>>
 
 export function isOpenTo({ access, host }: Pick<Config, 'access' | 'host'>): boolean {
@@ -54,7 +54,7 @@ export const invitationPath = (token: string) => `${joinPath}?invitation=${token
  * it.
  */
 const cookieName = '__Host-crosswind'
-/** Of a hash that names an invitation. */
+/** Length of a hash that names an invitation. */
 const accountLength = 22
 const cookiePattern = new RegExp(`(?:^|;\\s*)${cookieName}=([^;]*)`)
 
@@ -85,11 +85,11 @@ const openSession: Session = {
 interface AccessParts {
   readonly isOpen: boolean
   readonly key: KeyObject
-  /** What a session's permission allows on the channels. */
+  /** Returns the rights on the channels that a session's permission grants. */
   readonly rightsOf: (permission: Permission) => Pick<Permit, 'read' | 'write' | 'maxMessageBytes'>
   /** The session's duration, unless the invitation ends earlier. */
   readonly sessionMs: number
-  /** Of the server, on which sessions end: no setting of the machine's clock moves it. */
+  /** Clock of the server, by which sessions end: no setting of the machine's clock moves it. */
   readonly now: Clock
   /** `Date.now`: tokens are also of other processes, such as `npm run invite`. */
   readonly clock: Clock
@@ -117,7 +117,7 @@ export class Access {
   }
 
   /**
-   * What a session, or a program's invitation, allows. Throws a `Refusal`: 401 `no-session`,
+   * Returns the permit of a session, or of a program's invitation. Throws a `Refusal`: 401 `no-session`,
    * `session-expired`, `invitation-invalid` or `invitation-expired`.
    */
   async permitFor(credentials: Credentials): Promise<Permit> {

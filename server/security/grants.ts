@@ -6,13 +6,13 @@ import { fits } from '../channels/channel-type.ts'
 import { fingerprintIn, fingerprintLength, keyPattern } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 
-/** What a client may do. Channels by name, or by a prefix and `*`. */
+/** Rights of a client. Channels by name, or by a prefix and `*`. */
 export interface Rights {
   readonly read: readonly string[]
   readonly write: readonly string[]
   /** Size of a message that it may send, bytes; null leaves it to the settings. */
   readonly maxMessageBytes: number | null
-  /** Who it is: others see it with each message. */
+  /** The client's user: others see it with each message. */
   readonly user: string | null
   /** Clients with the same one share quotas; null if there is none. */
   readonly account: string | null
@@ -24,7 +24,7 @@ interface GrantParts extends Rights {
   readonly isRevoked?: () => boolean
 }
 
-/** What the sender of a request may do, and until when. */
+/** Rights of a request's sender, and when they end. */
 export class Grant implements Rights {
   readonly read: readonly string[]
   readonly write: readonly string[]
@@ -76,7 +76,7 @@ export class Grant implements Rights {
 const covers = (patterns: readonly string[], channel: string) =>
   patterns.some((pattern) => fits(pattern, channel))
 
-/** Of everyone, on an open server. */
+/** Grant of everyone on an open server. */
 export const openGrant = new Grant({
   read: ['*'],
   write: ['*'],

@@ -1,4 +1,4 @@
-// What an application answers is a permit, a no, or an error that its operator reads.
+// An application answers with a permit, a no, or an error that its operator reads.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -7,7 +7,7 @@ import { cutText } from '../wire/graphemes.ts'
 import { isChannelName } from '../wire/messages.ts'
 import type { Rights } from './grants.ts'
 
-/** What the application allows. Channels by name, or by a prefix and `*`. */
+/** Rights that the application grants. Channels by name, or by a prefix and `*`. */
 export interface Permit {
   readonly read: readonly string[]
   readonly write: readonly string[]
@@ -17,11 +17,11 @@ export interface Permit {
    */
   readonly expiresAt?: number
   /**
-   * Who it is, at most 256 bytes: others see it with each message.
+   * The client's user, at most 256 bytes: others see it with each message.
    */
   readonly user?: string
   /**
-   * Whose share of the windows (half at most) and of new channels it takes from, at most 256 bytes;
+   * Account whose share of the windows (half at most) and of new channels it takes from, at most 256 bytes;
    * others do not see it. Default: the user.
    */
   readonly account?: string
@@ -70,7 +70,7 @@ export function checkPermit(answer: unknown, now: number): CheckedPermit | null 
   const given: Partial<Record<keyof Permit, unknown>> = answer
   const { read, write, expiresAt, maxMessageBytes } = given
   const user = given.user === undefined ? null : checkUser('authorize: user', given.user)
-  // Those of users can be revoked, and revocations are forgotten.
+  // Permits of users can be revoked, and revocations are forgotten.
   const latest = user === null ? Number.POSITIVE_INFINITY : now + longestLifeMs
   return {
     read: patternsIn('read', read),

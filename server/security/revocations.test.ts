@@ -1,4 +1,4 @@
-// What the servers of a log know of revoked users, also after older revocations were joined.
+// Revoked users, as the servers of a log know them, also after older revocations were joined.
 
 import assert from 'node:assert/strict'
 import { join } from 'node:path'

@@ -37,7 +37,7 @@ export function foldRevocations(messages: readonly Message<'revocation'>[]): Mes
   return { revoked: [...users.values()] }
 }
 
-/** Of the server's own channel. */
+/** Type of the server's own channel. */
 export const revocationsType: ChannelType = {
   name: 'revocations',
   kinds: { revocation: { fold: foldRevocations } },

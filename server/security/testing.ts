@@ -46,7 +46,7 @@ export function gateOf(access: Access, now: () => number = Date.now): Gate {
   })
 }
 
-/** What a permission allows, without channels of the page's own. */
+/** Rights that a permission grants, without channels of the page's own. */
 export const plainRights = ({ channels, may }: Permission) => {
   const read = channels === 'all' ? ['*'] : [...channels]
   return { read, write: may === 'write' ? read : [] }

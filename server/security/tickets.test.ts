@@ -13,7 +13,7 @@ const key = 'k'.repeat(22)
 const permit = { read: ['room.*', 'news'], write: ['room.1'], user: 'ada' }
 const epoch = 'life1'
 
-/** Of a log in this epoch, which continues the one before, or does not. */
+/** Revocations of a log in this epoch, which continues the one before, or does not. */
 function knowing(current = epoch, continued: string | null = null) {
   const read = async (cursor: Cursor | null) => {
     const recovered = cursor?.epoch === continued

@@ -9,7 +9,7 @@ import { type Asking, fingerprintFor, type Gate, Grant, sessionEnded } from './g
 import { type Authorize, type CheckedPermit, checkPermit, longestLifeMs } from './permits.ts'
 import type { Revocations } from './revocations.ts'
 
-/** What an application allowed, and when. */
+/** Permit of an application, and when it was given. */
 export interface DatedPermit extends CheckedPermit {
   /** Ms since the epoch, by the clock that `expiresAt` is of. */
   readonly issuedAt: number
@@ -17,9 +17,9 @@ export interface DatedPermit extends CheckedPermit {
   readonly position: string
 }
 
-/** What a ticket says, signed. */
+/** Signed content of a ticket. */
 interface Claims extends DatedPermit {
-  /** Of the key that must come with it; see PROTOCOL.md, "Names". */
+  /** Fingerprint of the key that must come with it; see PROTOCOL.md, "Names". */
   readonly fingerprint: string | null
 }
 
@@ -87,9 +87,9 @@ export class Tickets {
 interface TicketGateParts {
   readonly authorize: Authorize
   readonly secret: string
-  /** Of the server, on which grants end: no setting of the machine's clock moves it. */
+  /** Clock of the server, by which grants end: no setting of the machine's clock moves it. */
   readonly now: Clock
-  /** Of the application, `Date.now`. */
+  /** Clock of the application, `Date.now`. */
   readonly clock: Clock
   readonly revocations: Pick<Revocations, 'position' | 'reachBack' | 'isRevoked'>
   /** Receives what `authorize` throws, and why its answer is none. */

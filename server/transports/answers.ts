@@ -21,7 +21,7 @@ const streamBytes = 2 * pieceLength
 /** Responses that have a charge. */
 const charged = new WeakSet<object>()
 
-/** What is used of Koa's context. */
+/** Part of Koa's context that is used. */
 export interface Answering {
   readonly req: IncomingMessage
   readonly res: ServerResponse

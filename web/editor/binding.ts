@@ -58,7 +58,7 @@ export interface BindingParts {
   readonly root: HTMLElement
   /** Text of a document that others also change. */
   readonly text: Y.Text
-  /** Of that text; outlives the editor. */
+  /** History of that text; outlives the editor. */
   readonly history: EditHistory
   readonly mayWrite: boolean
   /**
@@ -129,7 +129,7 @@ export class Binding {
     this.#listen()
   }
 
-  // What other windows see
+  // Shown to other windows
 
   /** Null outside the editor. */
   selection(): SelectedText | null {

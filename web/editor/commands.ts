@@ -1,4 +1,4 @@
-// What toolbar, keys and paste do to the document.
+// Applies toolbar, keys and paste to the document.
 
 import type { Line } from '../../server/document/rich-text.ts'
 
@@ -32,7 +32,7 @@ export interface EditorCommands {
   redo(): void
   /** Replaces the selection with lines. */
   insert(lines: readonly Line[]): void
-  /** What the toolbar shows. */
+  /** State that the toolbar shows. */
   state(): EditorState
   /** Calls back when `state` may have changed; returns the function that stops it. */
   onState(listener: () => void): () => void

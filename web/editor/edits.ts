@@ -1,4 +1,4 @@
-// What keys and tools do to a document's lines: pure functions from lines and selection to changes.
+// Edits by keys and tools: pure functions from a document's lines and selection to changes.
 
 import {
   type Attributes,
@@ -262,7 +262,7 @@ export function transpose(lines: readonly Line[], caret: number): Edit | null {
 /** Blocks whose lines form one unit, which an empty line at the end leaves. */
 const isContinued = (block: string) => block === 'blockquote' || block === 'pre'
 
-/** What Enter does. */
+/** Splits a line, as Enter does. */
 export function splitLine(lines: readonly Line[], { from, to }: TextRange): Edit {
   const { place, line, offset } = findIn(lines, from)
   const changes = new Changes()

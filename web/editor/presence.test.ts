@@ -21,7 +21,7 @@ interface RoomWindow {
   readonly presence: Presence
 }
 
-/** What `from` shows of itself, as the window `to` gets it. */
+/** Passes the state that `from` shows to the window `to`. */
 function show(from: RoomWindow, to: RoomWindow): void {
   // A client that was removed may come back with any clock.
   to.awareness.meta.delete(from.doc.clientID)

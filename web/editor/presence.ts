@@ -1,4 +1,4 @@
-// Who is here: names, carets and typing of the windows on the page, and what this window shows.
+// Presence: names, carets and typing of the windows on the page, and what this window shows.
 
 import { fromBase64 } from 'lib0/buffer'
 import type { Awareness } from 'y-protocols/awareness'
@@ -43,7 +43,7 @@ interface PresenceOptions {
   readonly onCarets: () => void
 }
 
-/** What a window shows of itself, as editors with Yjs do. */
+/** State that a window shows of itself, as editors with Yjs do. */
 export interface ShownState {
   readonly user: { readonly name: string }
   readonly cursor: { readonly anchor: object; readonly head: object } | null
@@ -94,7 +94,7 @@ export class Presence {
   readonly #options: PresenceOptions
   readonly #text: Y.Text
   readonly #others = new Map<string, Other>()
-  /** Those that are here, by Yjs client. */
+  /** Windows that are here, by Yjs client. */
   readonly #windows = new Map<number, string>()
   #name: string
   #binding: Pick<Binding, 'selection'> | null = null
@@ -379,7 +379,7 @@ const isSamePerson = (one: Person, other: Person | undefined) =>
   one.isTyping === other.isTyping
 
 /**
- * What a sender without a chosen name is called, the same in every window: a window is a guest, a program has the
+ * Name of a sender that has chosen none, the same in every window: a window is a guest, a program has the
  * free name that it sends under.
  */
 export function unchosenName(sender: string): string {

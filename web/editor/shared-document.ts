@@ -21,7 +21,7 @@ interface SharedDocumentOptions {
 export class SharedDocument {
   readonly doc = createDocument()
   readonly #options: SharedDocumentOptions
-  /** Of the document, not of the editor: another view may take the editor's place for a while. */
+  /** History of the document, not of the editor: another view may take the editor's place for a while. */
   readonly #history = new EditHistory(documentText(this.doc))
   #binding: Binding | null = null
   #inputAt: number | null = null

@@ -20,7 +20,7 @@ import { dropKeptSelection, focusByKey, keepFocus, keepSelection } from './hooks
 export function usePopup() {
   const [isOpen, setOpen] = useState(false)
   const button = useRef<HTMLButtonElement>(null)
-  /** What had the focus before a mouse opened it, and its selection. */
+  /** Element that had the focus before a mouse opened it, and its selection. */
   const before = useRef<{ readonly element: HTMLElement; readonly select: () => void } | null>(null)
   function close(): void {
     const { element, select } = before.current ?? {}

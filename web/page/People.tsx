@@ -1,4 +1,4 @@
-// Who is here: badges in the header, and a list with this window's own name.
+// People on the page: badges in the header, and a list with this window's own name.
 
 import { type FormEvent, useEffect, useRef, useState } from 'react'
 import { maxNameCharacters } from '../../server/page/page-messages.ts'

@@ -44,7 +44,7 @@ export class PageActions {
     return this.#options.browser
   }
 
-  /** Of the document, as it is now. */
+  /** The document's current lines. */
   get lines(): readonly Line[] {
     return this.#options.session.lines
   }

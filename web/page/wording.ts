@@ -24,7 +24,7 @@ export function formatMode(name: string): string {
   return windowModeNamed(name)?.label ?? name
 }
 
-/** What a mode does, for its menu. */
+/** Description of each mode, for its menu. */
 export const explanations: Readonly<Record<string, string>> = {
   'sse/3': 'Server-sent events down, XHR up, over QUIC: a lost packet holds up one window, not all',
   'sse/2': 'Server-sent events down, XHR up, all windows of a browser in one connection',
@@ -168,14 +168,14 @@ export function formatOutbox({ unstored, isFull, isSaved }: OutboxState): string
   return 'This browser cannot keep the unsent edits beyond this window, so keep the window open until they are stored.'
 }
 
-/** What pasted text or an imported file lost; null if nothing. */
+/** Names what pasted text or an imported file lost; null if nothing. */
 export function formatUnkept(names: readonly string[]): string | null {
   if (names.length === 0) return null
   const shown = names.length > 4 ? [...names.slice(0, 3), `${names.length - 3} more`] : names
   return `Not kept: ${new Intl.ListFormat('en-GB').format(shown)}.`
 }
 
-/** What an imported file lost, and how it was read; empty if nothing needs to be said. */
+/** Notes on what an imported file lost, and how it was read; empty if nothing needs to be said. */
 export function importNotes({
   unkept,
   assumed,

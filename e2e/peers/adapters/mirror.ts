@@ -54,7 +54,7 @@ export async function open({ address, mode, channel, receive }: Page) {
   link.outbox.listeners.add({
     onOutbox: () => undefined,
     onStored: ({ id }, seq) => mirror.ended(id, seq),
-    // What is refused counts as lost.
+    // A refused message counts as lost.
     onRefused: ({ id }) => mirror.ended(id, 0),
   })
   await new Promise<void>((resolve) => connection.on('state', ({ status }) => status === 'open' && resolve()))
@@ -85,7 +85,7 @@ class Mirror {
 
   constructor(editor: HTMLElement) {
     this.#editor = editor
-    // What the user changes must contain it.
+    // The text that the user changes must contain the newest message.
     editor.addEventListener('beforeinput', this.#show, { capture: true })
   }
 
