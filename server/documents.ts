@@ -10,5 +10,9 @@ export type { Tasks } from './document/update-tasks.ts'
  * In a thread, performs what it is asked for documents of this schema: the library's tasks, and `own`, by
  * name. Elsewhere it does nothing, so that the types of the tasks can be imported.
  */
-export const performTasks = (schema: Schema, own: Tasks = {}): void =>
-  answerOrders({ ...updateTasks(schema), ...own })
+export function performTasks(schema: Schema, own: Tasks = {}): void {
+  const tasks = updateTasks(schema)
+  const taken = Object.keys(own).find((name) => name in tasks)
+  if (taken) throw new Error(`performTasks: "${taken}" is a task of Crosswind; give yours another name.`)
+  answerOrders({ ...tasks, ...own })
+}

@@ -330,6 +330,15 @@ export class Engine {
   }
 
   /** Builds anew what depends on a log, whenever another log has replaced it. Never rejects. */
+  /** The application's fault must not end the server. */
+  #beginOn(serving: Serving, begin: Begin): void {
+    try {
+      serving.begin(begin)
+    } catch (error) {
+      this.#parts.onFailure('part-failed', 'An application could not begin on a new log', error)
+    }
+  }
+
   async #renew(): Promise<void> {
     const { signal } = this.#ending
     try {
@@ -344,7 +353,7 @@ export class Engine {
         const serving = await this.#open()
         this.#serving = serving
         if (signal.aborted) return
-        for (const begin of this.#begins) serving.begin(begin)
+        for (const begin of [...this.#begins]) this.#beginOn(serving, begin)
       }
     } catch (error) {
       if (signal.aborted) return

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as Y from 'yjs'
+import { performTasks } from '../../server/documents.ts'
 import { createCrosswind, type ReadableLog, TooCostly } from '../../server/index.ts'
 import { isKind } from '../../server/wire/messages.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
@@ -63,6 +64,21 @@ test('an update must fit the application’s schema, and a thread performs its t
   })
   await assert.rejects(stored.read('doc.1', 'waste'), { code: 'too-costly' })
   assert.ok(stored.isQuarantined('doc.1'))
+  await assert.rejects(sent.run('shout', (() => 1) as never), { name: 'DataCloneError' })
+  await assert.rejects(sent.run('cry' as 'shout', updates), /There is no task "cry"; there are /)
+  await assert.rejects(sent.run('leave'), /^Error: The thread of documents ended by itself/)
+  assert.equal(await sent.run('shout', updates), 'HELLO')
+})
+
+test('a schema without a module of tasks, and a task with a name of Crosswind’s, are refused', async () => {
+  const unread = createCrosswind({
+    path: '/realtime',
+    channels: { 'doc.*': { kind: 'yjs' } },
+    authorize: 'everyone',
+    documents: { schema: openSchema },
+  })
+  await assert.rejects(unread, /^Error: createCrosswind: documents\.schema needs documents\.tasks/)
+  assert.throws(() => performTasks(openSchema, { join: () => null }), /"join" is a task of Crosswind/)
 })
 
 test('without documents there are no threads', async (t) => {

@@ -122,7 +122,12 @@ test('a route knows who calls and what they may do; nobody else gets to it, unle
     router.get('/fails', () => {
       throw new Error('A mistake of the application.')
     })
+    router.post('/api/session', (ctx) => {
+      ctx.body = 'for members'
+    })
   })
+  // Crosswind's endpoint, where strangers ask for tickets, is below another path.
+  assert.equal(await codeOf(null, post('/api/session', '{}', 'application/json')), '401 no-session')
   assert.equal((await ask(null, { path: '/about' })).text, 'for everybody')
   assert.equal(await codeOf(null, { path: '/rooms/room.1' }), '401 no-session')
   assert.equal(await codeOf(null, { path: '/%61bout/../rooms/room.1' }), '401 no-session')
@@ -202,7 +207,9 @@ test('a route publishes for its caller: its name, its id, its user, its rights a
         const { room = '' } = ctx.params
         const draft = who.draft({ id, from, channel: room, at: 1, kind: 'json', body: { data: null } })
         const text = (await who.readBody()).toString()
-        ctx.body = await who.publish({ ...draft, body: { data: text.toUpperCase() } })
+        const kind = ctx.query.kind === 'erasure' ? 'erasure' : 'json'
+        const body = kind === 'json' ? { data: text.toUpperCase() } : { head: 99 }
+        ctx.body = await who.publish({ ...draft, kind, body } as typeof draft)
       })
     },
     { limits: { messagesPerSecond: 3 } },
@@ -223,6 +230,8 @@ test('a route publishes for its caller: its name, its id, its user, its rights a
   assert.equal(await codeOf('ada', say('room.1', own, 2, newKey())), '403 not-your-name')
   assert.equal(await codeOf('ada', say('room.2', own, 2)), '403 read-only-invitation')
   assert.equal(await codeOf('ada', say('room.1', 'server', 2)), '403 reserved-name')
+  const erasing = say('room.1', own, 2)
+  assert.equal(await codeOf('ada', { ...erasing, path: `${erasing.path}&kind=erasure` }), '400 bad-shape')
   clock.pass(1000)
   const codes = await Promise.all([2, 3, 4, 5].map((count) => codeOf('ada', say('room.1', own, count))))
   assert.deepEqual(codes.toSorted(), [200, 200, 200, '429 too-fast'])

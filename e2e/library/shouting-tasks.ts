@@ -18,6 +18,9 @@ const tasks = {
     for (const update of updates) Y.applyUpdate(doc, Buffer.from(update, 'base64'))
     return String(doc.getText('text')).toUpperCase()
   },
+  leave(): void {
+    process.exit()
+  },
   waste(): void {
     for (;;);
   },

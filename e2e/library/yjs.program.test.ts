@@ -459,6 +459,7 @@ test('a page whose document it may not read any more waits until it may, and kee
   const connection = open()
   const denied = new Promise((resolve) => connection.on('error', resolve))
   const required = provide({ connection, isRequired: true })
+  required.on('connection-error', () => undefined)
   connection.channel('room.1')
   await synced(required)
   read = ['room.*']

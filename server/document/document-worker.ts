@@ -229,7 +229,15 @@ export class DocumentWorker<Own extends Tasks = UpdateTasks> implements Document
     this.#cancelLook()
     this.#current = job
     job.startedAt = this.#parts.timers.now()
-    this.#thread.postMessage(job.order)
+    try {
+      this.#thread.postMessage(job.order)
+    } catch (error) {
+      // The input cannot be copied to the thread.
+      this.#current = null
+      job.reject(error)
+      this.#next()
+      return
+    }
     void this.#watch(this.#thread, job)
   }
 
@@ -253,7 +261,7 @@ export class DocumentWorker<Own extends Tasks = UpdateTasks> implements Document
 
   #start(): Worker {
     const resourceLimits = { maxOldGenerationSizeMb: this.#parts.limits.documentMegabytes }
-    const thread = new Worker(this.#parts.tasks, { resourceLimits })
+    const thread = new Worker(this.#parts.tasks, { resourceLimits, workerData: { answersOrders: true } })
     thread.on('message', (answer: Answer | 'ready') => {
       if (answer === 'ready') this.#isReady = true
       else this.#settle(thread, answer)
@@ -264,6 +272,11 @@ export class DocumentWorker<Own extends Tasks = UpdateTasks> implements Document
       const { documentMegabytes } = this.#parts.limits
       const most = `takes more than ${documentMegabytes} MB of memory (limits.documentMegabytes)`
       this.#fail(thread, isMemory ? new TooCostly(most) : error)
+    })
+    thread.on('exit', () => {
+      const sentence =
+        'The thread of documents ended by itself: its module must call performTasks, and not exit.'
+      this.#fail(thread, new Error(sentence))
     })
     return thread
   }

@@ -1,6 +1,6 @@
 // Tasks that every document thread does with updates, and how a thread answers.
 
-import { isMainThread, parentPort } from 'node:worker_threads'
+import { parentPort, workerData } from 'node:worker_threads'
 import * as Y from 'yjs'
 import { lowerThreadPriority } from '../node-internals.ts'
 import { contradiction } from '../wire/contradiction.ts'
@@ -215,14 +215,16 @@ const behindOthers = 10
 
 /** In a thread, performs the tasks that it is sent; otherwise does nothing. */
 export function answerOrders(tasks: Tasks): void {
-  if (isMainThread) return
+  if (!workerData?.answersOrders) return
   lowerThreadPriority(behindOthers)
   parentPort?.on('message', (order: Order) => parentPort?.postMessage(answer(order)))
   parentPort?.postMessage('ready')
 
   function answer({ name, input }: Order): Answer {
     try {
-      return { output: tasks[name]?.(...(input as never[])) }
+      const task = tasks[name]
+      if (!task) throw new Error(`There is no task "${name}"; there are ${Object.keys(tasks).join(', ')}.`)
+      return { output: task(...(input as never[])) }
     } catch (error) {
       return { error }
     }

@@ -1,5 +1,6 @@
 // Sender of a request to an application: its rights to read and write, and its connection's costs.
 
+import { admitOwnDraft } from '../hub/admission.ts'
 import type { Hub } from '../hub/hub.ts'
 import { RateLimit } from '../hub/rate-limit.ts'
 import { fingerprintFor, type Grant, refuseReading, refuseWriting } from '../security/grants.ts'
@@ -10,12 +11,13 @@ import { mayPublish, mustBeOfType, parseJson, refuseHaste } from '../transports/
 import type { Draft, Stored } from '../wire/messages.ts'
 import { Refusal } from '../wire/refusal.ts'
 import type { Clock } from '../wire/time.ts'
+import type { Channels } from './channels.ts'
 
 interface CallerParts {
   readonly request: AnyRequest
   readonly grant: Grant
   readonly hub: Pick<Hub, 'waitMs' | 'publish'>
-  readonly channels: Admission
+  readonly channels: Admission & Pick<Channels, 'typeOf'>
   readonly bodies: Bodies
   readonly readingRate: ReadingRate
   readonly now: Clock
@@ -55,12 +57,14 @@ export class Caller {
 
   /** Throws a `Refusal` (403 `not-invited-there`). */
   mustRead(channel: string): void {
+    this.#parts.grant.mustLast(this.#parts.now())
     const refusal = refuseReading(this.#parts.grant, [channel])
     if (refusal) throw refusal
   }
 
   /** Throws a `Refusal` (403 `not-invited-there` or `read-only-invitation`). */
   mustWrite(channel: string): void {
+    this.#parts.grant.mustLast(this.#parts.now())
     const refusal = refuseWriting(this.#parts.grant, channel)
     if (refusal) throw refusal
   }
@@ -117,6 +121,8 @@ export class Caller {
    */
   async publish(draft: Draft): Promise<Stored> {
     const { channels, grant, hub, now } = this.#parts
+    // A document's gate reads updates.
+    if (draft.kind !== 'update') admitOwnDraft(draft, channels.typeOf)
     const completed = (await channels.complete?.(draft, grant, this.connection)) ?? draft
     grant.mustLast(now())
     return hub.publish(completed, { connection: this.connection, account: grant.account })

@@ -165,6 +165,10 @@ export function checkOptions(options: CrosswindOptions): void {
       throw new Error(
         `createCrosswind: reservedNames has ${JSON.stringify(name)}; each must be 1 to 48 letters, digits, "_" or ".".`,
       )
+  if (options.documents?.schema && !options.documents.tasks)
+    throw new Error(
+      'createCrosswind: documents.schema needs documents.tasks, a module that calls performTasks with it: large updates are read there.',
+    )
   if (secret !== undefined && secret.length < minSecret)
     throw new Error(`createCrosswind: secret has ${secret.length} characters; it needs ${minSecret}.`)
 }

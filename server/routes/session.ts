@@ -21,6 +21,8 @@ const openPaths: readonly string[] = [
   '/favicon.svg',
   serviceWorkerPath,
   offlinePath,
+  // Judges by the session itself, which may have ended.
+  sessionPath,
 ]
 
 /** Whether a path needs no session. */

@@ -9,6 +9,7 @@ import { isLoopback } from '../../scripts/addresses.ts'
 import { cutText } from '../wire/graphemes.ts'
 import { Refusal } from '../wire/refusal.ts'
 import type { Gate, Grant } from './grants.ts'
+import { sessionPath, stranger } from './tickets.ts'
 
 /**
  * Sent with every response. No Strict-Transport-Security: on localhost it would affect all servers
@@ -156,7 +157,9 @@ export function crossOrigin(rules: OriginRules): Middleware {
 /** Throws a `Refusal` (401) without a session. */
 export function requireSession(access: Gate): Middleware {
   return async (ctx, next) => {
-    ctx.state.grant = await access.grantFor(ctx.req)
+    // Whoever asks for a ticket has none yet.
+    const isAsking = ctx.method === 'POST' && ctx.path === sessionPath
+    ctx.state.grant = isAsking ? stranger : await access.grantFor(ctx.req)
     return next()
   }
 }
