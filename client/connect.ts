@@ -187,7 +187,7 @@ export class Crosswind {
     this.#options = options
     this.#modes = chainOf(options, base)
     // Cookies need no request first.
-    if (!options.token) this.#session = Promise.resolve()
+    if (!options.token || options.renewSession) this.#session = Promise.resolve()
     this.#http = new Http(base, this.#ending.signal, usualTimeoutMs, options.platform)
     this.#state = { mode: this.#modes[0].name, status: 'opening', pending: 0, reason: null }
     this.#link = this.#make(base, options)
@@ -234,7 +234,7 @@ export class Crosswind {
       publish: (kind, body) => this.#publish(name, follower, kind, body),
       show: (state) =>
         reading.then(
-          () => this.#read.has(name) && this.#made?.setAwareness({ state, channel: name }),
+          () => this.#rooms.get(name) === follower && this.#made?.setAwareness({ state, channel: name }),
           nothingPlanned,
         ),
       leave: () => this.#forget(name, follower),
@@ -385,8 +385,8 @@ export class Crosswind {
 
   async #askForTicket(): Promise<void> {
     const { token: tokenNow, renewSession } = this.#options
-    await renewSession?.()
-    if (!tokenNow) return
+    if (renewSession) await renewSession()
+    if (renewSession || !tokenNow) return
     const given = { token: await tokenNow() }
     const answer = await this.#http.post<{ readonly ticket: string | null }>(`/session?${this.#proof}`, given)
     if (answer?.ticket) this.#proof.set('ticket', answer.ticket)

@@ -129,8 +129,7 @@ export function keptPolicy(options: DocumentPolicyOptions): OutboxPolicy<Documen
     ...options,
     // Merged with what was refused may be what was not, and what it builds on may wait in another window. What
     // contradicts the log can never be stored.
-    isHeld: (draft, code) =>
-      draft.kind === 'update' ? code !== 'not-your-client' : isAccessRefusal(draft, code),
+    isHeld: ({ kind }, code) => kind === 'update' && code !== 'not-your-client',
   })
   return {
     none: documents.none,

@@ -245,7 +245,7 @@ class Life {
     }
     this.#ended(id, 'refused')
     const isUpdate = this.#door === 'drafts' && kind === 'update'
-    const isHeld = isUpdate || (code === 'not-invited-there' && kind !== 'json')
+    const isHeld = isUpdate || (this.#door === 'page' && code === 'not-invited-there' && kind !== 'json')
     if (isHeld) this.#left.add(id)
   }
 

@@ -10,7 +10,7 @@ import {
 } from '../server/wire/messages.ts'
 import { nothingPlanned } from '../server/wire/time.ts'
 import type { Link } from './link.ts'
-import { listen, type Off, tell } from './listeners.ts'
+import { listen, type Off, report, tell } from './listeners.ts'
 import { RefusedError } from './transports/transport.ts'
 
 /** One channel. */
@@ -150,7 +150,7 @@ class Others implements Presence {
   }
 
   #text(): string {
-    return JSON.stringify([...this.states].sort())
+    return JSON.stringify([...this.states.keys()].sort().map((name) => [name, this.states.get(name)]))
   }
 
   refused(error: RefusedError): void {
@@ -315,8 +315,9 @@ export class Feed<Data> implements Room<Data>, Follower {
     this.#isOver = true
     tell(this.#loops)
     if (!refusal) return
-    if (this.#listeners.error.size + this.#loops.size === 0) throw refusal
-    tell(this.#listeners.error, refusal)
+    // Thrown where nobody can catch it: the other channels go on.
+    if (this.#listeners.error.size + this.#loops.size === 0) report(refusal)
+    else tell(this.#listeners.error, refusal)
   }
 }
 

@@ -91,9 +91,6 @@ const refusedPauseMs = 2000
 /** Before the document is sent to a new log: what others send to it arrives first. */
 const newLogPauseMs = { least: 300, spread: 1200 }
 
-/** Awareness forgets others after 30 s without news; the server says when they are gone. */
-const keepShownMs = 10_000
-
 /** On the wire; the clock is one more than in Awareness, which ignores 0. */
 interface Shown {
   readonly client: number
@@ -147,6 +144,8 @@ export class CrosswindProvider {
   #isBehind = true
   /** The draft of what the newest comparison found missing. */
   #difference: Draft | null = null
+  /** The newest comparison could not read the document. */
+  #isDenied = false
   /** One comparison at a time; another object once its answer is of no use. */
   #comparing: object | null = null
   /** Document that the page had at first; null once something newer is known. */
@@ -181,9 +180,7 @@ export class CrosswindProvider {
     doc.on('update', this.#onUpdate)
     doc.on('destroy', this.#onDestroy)
     this.awareness.on('update', this.#onAwareness)
-    const keeping = setInterval(() => this.#keepShown(), keepShownMs)
     this.#stop = () => {
-      clearInterval(keeping)
       clearTimeout(this.#timer)
       doc.off('update', this.#onUpdate)
       doc.off('destroy', this.#onDestroy)
@@ -324,7 +321,7 @@ export class CrosswindProvider {
     this.#emit('status', { status: statuses[status] })
     if (status !== 'open') return
     if (!this.#isBehind) this.#setSynced(true)
-    else if (this.refused) void this.#compare()
+    else if (this.refused || this.#isDenied) void this.#compare()
   }
 
   /** The application does not let this client in, or the channel does not exist; null: the connection was closed. */
@@ -540,6 +537,7 @@ export class CrosswindProvider {
     if (!channel || this.#comparing) return
     const comparing = {}
     this.#comparing = comparing
+    this.#isDenied = false
     this.#fallBehind()
     try {
       const { messages, recovered } = await channel.page(after)
@@ -550,8 +548,12 @@ export class CrosswindProvider {
       this.#caughtUp(isNew ? null : this.#differenceTo(recovered ? [...known, ...messages] : messages))
     } catch (error) {
       if (comparing !== this.#comparing) return
-      if (this.#options.isRequired) this.#compareIn(refusedPauseMs)
-      else this.#failed(error)
+      if (!this.#options.isRequired) this.#failed(error)
+      else {
+        this.#isDenied = true
+        // Otherwise it is compared once the connection is open.
+        if (this.#status === 'open') this.#compareIn(refusedPauseMs)
+      }
     } finally {
       if (comparing === this.#comparing) this.#comparing = null
     }
@@ -668,6 +670,9 @@ export class CrosswindProvider {
     const source = { meta: new Map([[client, { clock, lastUpdated: 0 }]]) } as unknown as Awareness
     const update = encodeAwarenessUpdate(source, [client], new Map([[client, shown.state]]))
     attempt(() => applyAwarenessUpdate(awareness, update, this))
+    const meta = awareness.meta.get(client)
+    // Awareness would forget it after 30 s without news; the server says when it is gone.
+    if (meta) meta.lastUpdated = Infinity
   }
 
   /** The number that a window shows, or another one while somebody is shown under it. */
@@ -693,13 +698,6 @@ export class CrosswindProvider {
         this.#hide([window])
         this.#show(window, shown, user)
       }
-  }
-
-  #keepShown(): void {
-    for (const { client } of this.#others.values()) {
-      const meta = this.awareness.meta.get(client)
-      if (meta) meta.lastUpdated = Date.now()
-    }
   }
 }
 

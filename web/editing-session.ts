@@ -448,7 +448,8 @@ export class EditingSession {
 
   /** After a loss, only a comparison with the log tells what is stored. */
   #shownOutbox(outbox: OutboxState): OutboxState {
-    return this.#provider.saved ? outbox : { ...outbox, unstored: Math.max(1, outbox.unstored) }
+    const isErased = this.#store.view().deletion?.isErased === true
+    return this.#provider.saved || isErased ? outbox : { ...outbox, unstored: Math.max(1, outbox.unstored) }
   }
 
   #onSaved(isSaved: boolean): void {

@@ -200,7 +200,6 @@ declare const engineSchema: z.ZodObject<{
   }, z.core.$strict>>;
 }, z.core.$strict>;
 declare const httpVersions: readonly ['2', '1.1'];
-declare const performTasks: (schema: Schema, own?: Tasks) => void;
 declare const regions: readonly ['shared', 'own'];
 declare const shorten: (value: unknown) => string;
 declare const statuses: {
@@ -264,6 +263,7 @@ declare function handlersBelow(path: string, handleRequest: RequestHandler): {
   fastify(instance: FastifyLike): Promise<void>;
 };
 declare function jsonPieces(value: unknown): Generator<string>;
+declare function performTasks(schema: Schema, own?: Tasks): void;
 declare function serverOptions(): {
   handshakeTimeout: number;
   maxHeaderSize: number;

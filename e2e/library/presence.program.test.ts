@@ -225,3 +225,21 @@ test('the server refuses a larger state, too', async (t) => {
   for (const state of ['ø'.repeat(2048), undefined]) assert.equal(await show(state), sentence)
   assert.match(await show('x'.repeat(9000)), /at most 5120 bytes/)
 })
+
+test('a state that cannot be compared as text is shown like any other, and breaks no stream', async (t) => {
+  const { open } = await start(t)
+  const reader = open({ modes: ['long-polling/1.1'] })
+  const shown = reader.channel('room.1').presence
+  const odd = open()
+  odd.channel('room.1').presence.set({ toString: 1, name: 'odd' })
+  const plain = open()
+  plain.channel('room.1').presence.set({ name: 'plain' })
+  const late = open({ modes: ['long-polling/1.1'] })
+  for (const presence of [shown, late.channel('room.1').presence])
+    await new Promise<void>((resolve) => {
+      const look = () => presence.states.size === 2 && resolve()
+      presence.on('change', look)
+      look()
+    })
+  assert.deepEqual([reader.state.status, late.state.status], ['open', 'open'])
+})
