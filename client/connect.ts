@@ -23,7 +23,7 @@ import {
 } from './transports/transport.ts'
 
 export type { Fall } from './fallback.ts'
-export type { Follower, Following, Presence, Room, RoomMessage } from './room.ts'
+export type { Follower, Following, Page, Presence, Room, RoomMessage } from './room.ts'
 export { longPolling, polling } from './transports/polling.ts'
 export { programs } from './transports/programs.ts'
 export { sse } from './transports/sse.ts'

@@ -22,6 +22,7 @@ import {
   connect,
   type Follower,
   type Following,
+  type Page,
   RefusedError,
 } from './connect.ts'
 import { mergingPolicy } from './document-policy.ts'
@@ -85,6 +86,9 @@ type Listener<Event extends EventName> = (...given: ProviderEvents[Event]) => vo
 
 const statuses = { opening: 'connecting', open: 'connected', waiting: 'disconnected' } as const
 
+/** Until a server that is behind has caught up. */
+const behindMs = 500
+
 /** Before what was refused is sent again, with what was changed since. */
 const refusedPauseMs = 2000
 
@@ -144,6 +148,8 @@ export class CrosswindProvider {
   #isBehind = true
   /** The draft of what the newest comparison found missing. */
   #difference: Draft | null = null
+  /** The stream brings what follows this cursor. */
+  #to = ''
   /** The newest comparison could not read the document. */
   #isDenied = false
   /** One comparison at a time; another object once its answer is of no use. */
@@ -241,7 +247,10 @@ export class CrosswindProvider {
       from: this.#start?.cursor,
       isRequired: this.#options.isRequired,
       take: (message, _cursor, receivedAt, dueAt) => this.#take(message, receivedAt, dueAt),
-      joined: (_from, to) => this.#joined(to),
+      joined: (_from, to) => {
+        this.#to = to
+        return this.#joined(to)
+      },
       newLog: () => this.#newLog(),
       end: () => this.#failed(follower.refusal),
       presence: {
@@ -540,7 +549,7 @@ export class CrosswindProvider {
     this.#isDenied = false
     this.#fallBehind()
     try {
-      const { messages, recovered } = await channel.page(after)
+      const { messages, recovered } = await this.#read(channel, after)
       if (comparing !== this.#comparing) return
       const isNew = isEmpty(this.doc)
       this.#apply(messages)
@@ -556,6 +565,18 @@ export class CrosswindProvider {
       }
     } finally {
       if (comparing === this.#comparing) this.#comparing = null
+    }
+  }
+
+  /** Repeats while the server that answers is behind the one that has the stream. */
+  async #read(channel: Following, after: string): Promise<Page> {
+    for (;;) {
+      const page = await channel.page(after)
+      const reached = parseCursor(page.cursor)
+      const to = parseCursor(this.#to)
+      const isBehind = reached?.epoch === to?.epoch && (reached?.seq ?? 0) < (to?.seq ?? 0)
+      if (!isBehind || channel !== this.#channel) return page
+      await new Promise((resolve) => setTimeout(resolve, behindMs))
     }
   }
 

@@ -265,7 +265,7 @@ declare namespace clock_d_exports {
   export { LinkClock, whenDue };
 }
 declare namespace connect_d_exports {
-  export { ConnectOptions, ConnectionState, Crosswind, Fall, Follower, Following, Keeping, OverOptions, Presence, RefusedError, Room, RoomMessage, Sharing, connect, connectOver, longPolling, polling, programs, sse, streaming, websocket };
+  export { ConnectOptions, ConnectionState, Crosswind, Fall, Follower, Following, Keeping, OverOptions, Page, Presence, RefusedError, Room, RoomMessage, Sharing, connect, connectOver, longPolling, polling, programs, sse, streaming, websocket };
 }
 declare namespace debug_d_exports {
   export { debug };

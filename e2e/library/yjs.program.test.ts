@@ -473,3 +473,25 @@ test('a page whose document it may not read any more waits until it may, and kee
   await required.whenSaved()
   assert.equal(String((await crosswind.document('doc.1')).getText('t')), 'typed')
 })
+
+test('a document that a server behind the stream answers with is asked for again', async (t) => {
+  let older: string | null = null
+  const { provide, origin } = await startDocuments(t, {
+    elsewhere({ url = '' }, response) {
+      if (older === null || !url.includes('/channels/doc.1?after=start')) return false
+      response.setHeader('content-type', 'application/json').end(older)
+      older = null
+      return true
+    },
+  })
+  const writer = provide()
+  writer.doc.getText('t').insert(0, 'one ')
+  await writer.whenSaved()
+  const before = await (await fetch(`${origin}/realtime/channels/doc.1?after=start`)).text()
+  writer.doc.getText('t').insert(4, 'two')
+  await writer.whenSaved()
+  older = before
+  const late = provide()
+  await synced(late)
+  assert.equal(String(late.doc.getText('t')), 'one two')
+})
