@@ -150,7 +150,7 @@ class Others implements Presence {
   }
 
   #text(): string {
-    return JSON.stringify([...this.states.keys()].sort().map((name) => [name, this.states.get(name)]))
+    return JSON.stringify([...this.states])
   }
 
   refused(error: RefusedError): void {
