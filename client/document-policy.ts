@@ -36,6 +36,8 @@ export interface DocumentPolicyOptions {
   readonly random: Random
   /** Whether a refused draft is held, for a window that may send it. Default: if this one may not write. */
   readonly isHeld?: (draft: Draft, code: string) => boolean
+  /** Drafts wait, untold, while the server does not let the window in. */
+  readonly waitsIfDenied?: boolean
 }
 
 /** They say nothing of the content, which is sent again under this window's name. */
@@ -62,6 +64,7 @@ export function documentPolicy(options: DocumentPolicyOptions): OutboxPolicy<Doc
       return { pending: [...pending, { ...added, isOver }] }
     },
     answer(drafts, ended, answer, nextId, isDenied) {
+      if (isDenied && options.waitsIfDenied) return {}
       const usual = plain.answer(drafts, ended, answer, nextId) as Change<DocumentDrafts>
       const [draft] = ended
       const other =
@@ -158,6 +161,8 @@ interface Merging {
   readonly minQueued?: number
   /** Size limit of what is merged during a pause, in UTF-8 bytes. */
   readonly maxBytes?: number
+  /** Whether an update has room where the policy has none, because the document has it, too. */
+  readonly takesAll?: boolean
 }
 
 /** Limits merging into a draft that has waited longer than the pause: each save rewrites the whole draft. */
@@ -171,8 +176,10 @@ const manyDrafts = 64
  */
 export function mergingPolicy<All extends Drafts>(
   policy: OutboxPolicy<All>,
-  { mergeUpdates, pauseMs = 0, minQueued = pauseMs > 0 ? 1 : manyDrafts, maxBytes = maxGrownBytes }: Merging,
+  merging: Merging,
 ): OutboxPolicy<All> {
+  const { mergeUpdates, pauseMs = 0, maxBytes = maxGrownBytes, takesAll = false } = merging
+  const { minQueued = pauseMs > 0 ? 1 : manyDrafts } = merging
   type Pending = All['pending'][number]
 
   /** Null unless the newest draft is an unsent update of this window with room for another. */
@@ -191,6 +198,16 @@ export function mergingPolicy<All extends Drafts>(
   function merge(draft: Draft, parts: readonly UpdateBody[]) {
     const merged = { ...draft, body: mergeUpdates(parts) }
     return { draft: merged, bytes: bytesOf(merged), isComplete: true }
+  }
+
+  function overflow(
+    { pending }: All,
+    message: Omit<Draft, 'id'>,
+    nextId: () => string,
+  ): (Change<All> & Pick<All, 'pending'>) | null {
+    if (!takesAll || message.kind !== 'update') return null
+    const change: Change & Drafts = { pending: [...pending, pendingDraft({ id: nextId(), ...message })] }
+    return change as Change<All> & Pick<All, 'pending'>
   }
 
   /** Null unless it was merged in this window. */
@@ -225,7 +242,7 @@ export function mergingPolicy<All extends Drafts>(
     add(drafts, message, nextId, isConnected) {
       const joined = join(drafts.pending, message)
       if (joined) return { pending: [...drafts.pending.slice(0, -1), joined] } as unknown as Change<All> & All
-      const change = policy.add(drafts, message, nextId, isConnected)
+      const change = policy.add(drafts, message, nextId, isConnected) ?? overflow(drafts, message, nextId)
       const added = change?.pending.at(-1)
       if (!change || !added || message.kind !== 'update' || !isConnected || pauseMs === 0) return change
       // The first update after a pause leaves at once.

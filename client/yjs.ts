@@ -28,14 +28,7 @@ import {
 import { mergingPolicy } from './document-policy.ts'
 import type { Link } from './link.ts'
 import { report, tell } from './listeners.ts'
-import {
-  type Drafts,
-  isInFlight,
-  type OutboxListener,
-  type OutboxPolicy,
-  type PendingDraft,
-  pendingDraft,
-} from './outbox.ts'
+import { isInFlight, type OutboxListener, type PendingDraft } from './outbox.ts'
 
 export interface ProviderOptions extends ConnectOptions {
   /** False to wait for `connect()`. */
@@ -418,7 +411,7 @@ export class CrosswindProvider {
 
   #useOutbox(link: Link): void {
     const { outbox } = link
-    if (!outbox.policy.mergesUpdates) outbox.policy = mergeWaiting(outbox.policy)
+    if (!outbox.policy.mergesUpdates) outbox.policy = mergingPolicy(outbox.policy, merging)
     outbox.listeners.add(this.#outboxListener)
     this.#link = link
     if (this.#isBehind) outbox.paused.add(this.roomname)
@@ -724,23 +717,13 @@ export class CrosswindProvider {
 
 const ignore = () => undefined
 
-/** Updates that wait are merged, and find room however many there are: the document has them, too. */
-function mergeWaiting(policy: OutboxPolicy<Drafts>): OutboxPolicy<Drafts> {
-  const merging = mergingPolicy(policy, { minQueued: 1, mergeUpdates })
-  return {
-    ...merging,
-    add(drafts, message, nextId, isConnected) {
-      const change = merging.add(drafts, message, nextId, isConnected)
-      if (change || message.kind !== 'update') return change
-      return { pending: [...drafts.pending, pendingDraft({ id: nextId(), ...message })] }
-    },
-  }
-}
+/** Updates that wait are merged, and find room however many there are. */
+const merging = { mergeUpdates, minQueued: 1, takesAll: true }
 
 /** For `mergingPolicy`. */
-export const mergeUpdates = (updates: readonly UpdateBody[]): UpdateBody => ({
-  update: toBase64(Y.mergeUpdates(updates.map(({ update }) => fromBase64(update)))),
-})
+export function mergeUpdates(updates: readonly UpdateBody[]): UpdateBody {
+  return { update: toBase64(Y.mergeUpdates(updates.map(({ update }) => fromBase64(update)))) }
+}
 
 const isUpdate = <One extends Draft>(draft: One): draft is One & Draft<'update'> => draft.kind === 'update'
 

@@ -203,35 +203,29 @@ export class EditingSession {
       window,
       bounds: { messages: limits.outboxMessages, bytes: limits.outboxBytes },
       random: Math.random,
+      // For another session.
+      waitsIfDenied: true,
     })
     const policy = mergingPolicy(documents, {
       mergeUpdates,
       pauseMs: mergeMs,
       maxBytes: limits.maxMessageBytes,
     })
-    const outbox = new Outbox(
-      options,
-      {
-        ...policy,
-        answer: (drafts, ended, answer, nextId, isDenied) =>
-          isDenied ? {} : policy.answer(drafts, ended, answer, nextId),
+    const outbox = new Outbox(options, policy, {
+      onOutbox: (state) => {
+        listener.onOutbox(state)
+        this.#onOutbox(state)
       },
-      {
-        onOutbox: (state) => {
-          listener.onOutbox(state)
-          this.#onOutbox(state)
-        },
-        onStored: (draft, seq) => {
-          listener.onStored(draft, seq)
-          this.#onStored(draft)
-        },
-        onRefused: (draft, sentence, code) => {
-          listener.onRefused(draft, sentence, code)
-          // The provider tells of the document.
-          if (!isUpdate(draft)) this.#store.change({ refusal: sentence })
-        },
+      onStored: (draft, seq) => {
+        listener.onStored(draft, seq)
+        this.#onStored(draft)
       },
-    )
+      onRefused: (draft, sentence, code) => {
+        listener.onRefused(draft, sentence, code)
+        // The provider tells of the document.
+        if (!isUpdate(draft)) this.#store.change({ refusal: sentence })
+      },
+    })
     this.#draftKeeper = new DraftKeeper(outbox, { window, store: this.#drafts, timers, handsOver: false })
     return outbox
   }

@@ -168,7 +168,6 @@ declare const connections: {
 };
 declare const httpVersions: readonly ['2', '1.1'];
 declare const longPolling: ChosenTransport;
-declare const mergeUpdates$1: (updates: readonly UpdateBody[]) => UpdateBody;
 declare const modes: readonly Mode[];
 declare const newKey: () => string;
 declare const plainPolicy: ({ messages, bytes }?: Bounds) => OutboxPolicy<Drafts>;
@@ -234,7 +233,8 @@ declare function meanOfRatios(ratios: readonly number[], level?: number): {
   interval: readonly [number, number];
   p: number;
 };
-declare function mergingPolicy<All extends Drafts>(policy: OutboxPolicy<All>, { mergeUpdates, pauseMs, minQueued, maxBytes }: Merging): OutboxPolicy<All>;
+declare function mergeUpdates(updates: readonly UpdateBody[]): UpdateBody;
+declare function mergingPolicy<All extends Drafts>(policy: OutboxPolicy<All>, merging: Merging): OutboxPolicy<All>;
 declare function modeFor(transport: string, http: string): WindowMode | undefined;
 declare function modeNamed(name: string): Mode | undefined;
 declare function newName(prefix: string): string;
@@ -286,7 +286,7 @@ declare namespace wire_d_exports {
   export { Bodies, ByHttp, ClockEstimate, ClockReading, DownFrame, Draft, Exchange, FrameFormat, HttpVersion, Kind, Message, Mode, PageSettings, PollAnswer, Polling, Random, Refused, Stored, Timers, TransportName, WindowHttp, WindowMode, browserTimers, combine, connections, createClockEstimate, createSeededRandom, documentPath, drawNormal, fingerprintOf, isKind, modeFor, modeNamed, modes, newKey, newName, now, parseCursor, roundTripMs, shareNames, shuffled, transportNames, windowHttpVersions, windowModeNamed, windowModes };
 }
 declare namespace yjs_d_exports {
-  export { CrosswindProvider, DocumentStart, ProviderOptions, mergeUpdates$1 as mergeUpdates };
+  export { CrosswindProvider, DocumentStart, ProviderOptions, mergeUpdates };
 }
 export { connect_d_exports as ".", connect_d_exports as "./browser", clock_d_exports as "./clock", debug_d_exports as "./debug", drafts_d_exports as "./drafts", share_d_exports as "./share", shared_worker_d_exports as "./shared-worker", statistics_d_exports as "./statistics", transports_d_exports as "./transports", wire_d_exports as "./wire", yjs_d_exports as "./yjs" };
 import * as Y from "yjs";
@@ -402,6 +402,7 @@ interface DocumentPolicyOptions {
   readonly bounds: Bounds;
   readonly random: Random;
   readonly isHeld?: (draft: Draft, code: string) => boolean;
+  readonly waitsIfDenied?: boolean;
 }
 interface DocumentStart {
   readonly messages: readonly Message[];
@@ -564,6 +565,7 @@ interface Merging {
   readonly pauseMs?: number;
   readonly minQueued?: number;
   readonly maxBytes?: number;
+  readonly takesAll?: boolean;
 }
 interface Message<K extends Kind = Kind> extends Draft<K> {
   readonly seq: number;

@@ -72,7 +72,11 @@ export function openNodeLink(opening: NodeOpening): NodeLink {
       }),
     },
   })
-  tellChanges(connection.state, opening.onState, (onState) => connection.on('state', onState))
+  let before = connection.state
+  connection.on('state', (state) => {
+    if (told.some((name) => state[name] !== before[name])) opening.onState?.(state)
+    before = state
+  })
   // The state says why it is not open.
   connection.on('error', () => undefined)
   const follow = (channel: string): Following =>
@@ -102,15 +106,3 @@ export function openNodeLink(opening: NodeOpening): NodeLink {
 }
 
 const told = ['status', 'mode', 'reason', 'retryAt', 'repairs'] as const
-
-function tellChanges(
-  first: ConnectionState,
-  onState: NodeOpening['onState'],
-  listen: (onState: (state: ConnectionState) => void) => void,
-): void {
-  let before = first
-  listen((state) => {
-    if (told.some((name) => state[name] !== before[name])) onState?.(state)
-    before = state
-  })
-}

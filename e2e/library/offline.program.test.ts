@@ -134,13 +134,19 @@ test('what a window types before it was ever online is kept for the next one', a
   assert.equal(await browser.stored(), 'never online')
 })
 
-test('with the content stored beside it, a document is opened offline with all that was typed, and stored once', async (t) => {
-  const browser = await startBrowser(t)
-  const store = new DocumentStore()
+/** A window whose content is in the log, and stored beside it. */
+async function storedBeside(browser: Browser, store: DocumentStore): Promise<CrosswindProvider> {
   const first = browser.open(store.open())
   await synced(first)
   write(first, 'stored')
   await first.whenSaved()
+  return first
+}
+
+test('with the content stored beside it, a document is opened offline with all that was typed, and stored once', async (t) => {
+  const browser = await startBrowser(t)
+  const store = new DocumentStore()
+  const first = await storedBeside(browser, store)
   browser.isOnline(false)
   write(first, ', one')
   first.destroy()
@@ -166,10 +172,7 @@ test('with the content stored beside it, a document is opened offline with all t
 test('content that is stored beside it is not sent again', async (t) => {
   const browser = await startBrowser(t)
   const store = new DocumentStore()
-  const first = browser.open(store.open())
-  await synced(first)
-  write(first, 'stored')
-  await first.whenSaved()
+  const first = await storedBeside(browser, store)
   first.destroy()
   const before = browser.messages.length
   const second = browser.open(store.open())

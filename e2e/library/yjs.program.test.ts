@@ -289,6 +289,20 @@ async function startOf(connection: Crosswind): Promise<DocumentStart> {
   return { messages, cursor }
 }
 
+/** A document to which something was added since its page was sent. */
+async function writtenSince(
+  provide: () => CrosswindProvider,
+  open: () => Crosswind,
+): Promise<{ readonly writer: CrosswindProvider; readonly start: DocumentStart }> {
+  const writer = provide()
+  writer.doc.getText('t').insert(0, 'stored')
+  await writer.whenSaved()
+  const start = await startOf(open())
+  writer.doc.getText('t').insert(6, ', later')
+  await writer.whenSaved()
+  return { writer, start }
+}
+
 test('with what the page already has, the document is there at once and its past is not asked for; what follows comes', async (t) => {
   const asked: string[] = []
   const { open, provide, crosswind } = await startDocuments(t, {
@@ -297,12 +311,7 @@ test('with what the page already has, the document is there at once and its past
       return false
     },
   })
-  const writer = provide()
-  writer.doc.getText('t').insert(0, 'stored')
-  await writer.whenSaved()
-  const start = await startOf(open())
-  writer.doc.getText('t').insert(6, ', later')
-  await writer.whenSaved()
+  const { writer, start } = await writtenSince(provide, open)
   asked.length = 0
   const provider = provide({ start })
   assert.equal(String(provider.doc.getText('t')), 'stored')
@@ -320,12 +329,7 @@ test('with what the page already has, over a connection that is open, only what 
       return false
     },
   })
-  const writer = provide()
-  writer.doc.getText('t').insert(0, 'stored')
-  await writer.whenSaved()
-  const start = await startOf(open())
-  writer.doc.getText('t').insert(6, ', later')
-  await writer.whenSaved()
+  const { start } = await writtenSince(provide, open)
   const connection = open()
   const other = provide({ connection }, new Y.Doc(), 'doc.2')
   await synced(other)
