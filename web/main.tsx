@@ -13,8 +13,8 @@ import { App, loadView } from './App.tsx'
 import { dialogsCode } from './documents/DocumentBar.tsx'
 import { importCode } from './documents/import-code.ts'
 import { EditingSession } from './editing-session.ts'
-import type { KeptPage } from './kept-pages.ts'
-import { LateCode, loadCodeWhileServed } from './late-code.ts'
+import { type KeptPage, keptPages, PageKeeper, registerServiceWorker } from './kept-pages.ts'
+import { loadCodeWhileServed } from './late-code.ts'
 import { PageActions } from './page/actions.ts'
 import { viewAsked } from './page/views.ts'
 import { type BrowserKey, browserKey, modeAsked } from './page-session.ts'
@@ -52,13 +52,12 @@ async function openDocument(): Promise<void> {
 
 /** The server is away. Null, with a page that says so, if this browser has nothing to show. */
 async function readKept(): Promise<KeptPage | null> {
-  const [{ keptPages }, { Absence }] = await Promise.all([
-    import('./kept-pages.ts'),
-    import('./page/Absence.tsx'),
-  ])
   const kept = await keptPages().read(location.pathname)
   const root = document.getElementById('crosswind')
-  if (kept === null && root) createRoot(root).render(<Absence />)
+  if (kept === null && root) {
+    const { Absence } = await import('./page/Absence.tsx')
+    createRoot(root).render(<Absence />)
+  }
   return kept
 }
 
@@ -140,15 +139,12 @@ function openPage(
   )
 }
 
-const keepingCode = new LateCode(() => import('./kept-pages.ts'))
-
 /** Prepares the page for outages of its server, once it is open and its own files are loaded. */
 async function prepareForOutages(start: PageStart, store: Store, session: EditingSession): Promise<void> {
   if (document.readyState !== 'complete')
     await new Promise((resolve) => addEventListener('load', resolve, { once: true }))
   // Vite's server has no service worker.
   if (!import.meta.env.PROD) return
-  const { keptPages, PageKeeper, registerServiceWorker } = await keepingCode.loadOnceServed()
   const worker = await registerServiceWorker(navigator.serviceWorker, serviceWorkerPath)
   store.change({ canReopen: worker !== null })
   // The service worker has all code.

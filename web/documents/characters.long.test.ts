@@ -28,7 +28,7 @@ import { randomTexts, replacementsIn } from '../../server/wire/testing.ts'
 import { createSeededRandom } from '../../server/wire/time.ts'
 import { inBatches } from '../editor/edits.ts'
 import { cleanName, initialsOf } from '../editor/presence.ts'
-import { channelFor } from './document-requests.ts'
+import { channelFor } from './document-names.ts'
 
 const texts = randomTexts(1000)
 

@@ -7,16 +7,9 @@ import { deletedForMs, maxTitleLength } from '../../server/page/page-messages.ts
 import { Segments } from '../page/Controls.tsx'
 import { type PageProps, useAttempt } from '../page/hooks.ts'
 import { timeOfDay } from '../page/wording.ts'
-import {
-  addressOfDocument,
-  askDocuments,
-  channelFor,
-  type DocumentOrder,
-  documentOrders,
-  findDocuments,
-  inviteReaders,
-  readOnlyAddress,
-} from './document-requests.ts'
+import { channelFor, type DocumentOrder, documentOrders, findDocuments } from './document-names.ts'
+import { addressOfDocument, askDocuments, inviteReaders, readOnlyAddress } from './document-requests.ts'
+import '../styles/dialogs.css'
 
 export interface DialogProps extends PageProps {
   readonly onClose: () => void

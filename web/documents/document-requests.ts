@@ -1,17 +1,11 @@
-// Documents as a window sees them: addresses, names, and the server's list and invitations.
+// Documents as a window sees them: addresses, and the server's list and invitations.
 
 import { asClosing } from '../../client/transports.ts'
 import { browserTimers, newName } from '../../client/wire.ts'
-import {
-  type DocumentList,
-  documentPath,
-  type InvitationAnswer,
-  type ListedDocument,
-} from '../../server/page/document-api.ts'
-import { pageOfOverview, titleFrom, windChannel } from '../../server/page/page-messages.ts'
+import { type DocumentList, documentPath, type InvitationAnswer } from '../../server/page/document-api.ts'
+import { titleFrom } from '../../server/page/page-messages.ts'
 import type { HistoryPortion } from '../../server/wire/document-history.ts'
-import { graphemeBefore } from '../../server/wire/graphemes.ts'
-import { type Bodies, isChannelName, type Kind, nameUnder } from '../../server/wire/messages.ts'
+import { type Bodies, type Kind, nameUnder } from '../../server/wire/messages.ts'
 import { openHttp } from '../axios-http.ts'
 import type { BrowserKey } from '../page-session.ts'
 
@@ -41,41 +35,6 @@ export function readOnlyAddress(href: string, channel: string): string {
   address.searchParams.set('read', '')
   return address.href.replace(/=$/, '')
 }
-
-/** The channel for a document with this name; null if it has no letter or digit. */
-export function channelFor(name: string): string | null {
-  const letters = name.normalize('NFC').replaceAll(/[^\p{L}\p{M}\p{N}_.-]+/gu, '-')
-  let channel = letters.replace(/^[-.\p{M}]+/u, '')
-  while (/[-.]$/.test(channel)) channel = channel.slice(0, -1)
-  if (channel === windChannel || pageOfOverview(channel) !== null) channel = `document-${channel}`
-  while (channel !== '' && !isChannelName(channel))
-    channel = channel.slice(0, -graphemeBefore(channel).length)
-  return channel === '' ? null : channel
-}
-
-export const documentOrders = { change: 'Last change', name: 'Name' } as const
-export type DocumentOrder = keyof typeof documentOrders
-
-const byName = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base' })
-
-const nameOf = ({ title, channel }: ListedDocument) => title || channel
-
-/** Documents whose title or address contains every word of `wanted`, ignoring case and accents. */
-export function findDocuments(
-  documents: readonly ListedDocument[],
-  wanted: string,
-  order: DocumentOrder,
-): ListedDocument[] {
-  const words = plain(wanted).split(/\s+/)
-  const found = documents.filter(({ title, channel }) => {
-    const text = plain(`${title} ${channel}`)
-    return words.every((word) => text.includes(word))
-  })
-  // The server sorts by last change.
-  return order === 'change' ? found : found.sort((one, other) => byName.compare(nameOf(one), nameOf(other)))
-}
-
-const plain = (text: string) => text.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLocaleLowerCase().trim()
 
 /** Each request rejects with an Error whose message can be displayed. */
 async function request<Answer>(path: string, content?: object): Promise<Answer> {
