@@ -41,14 +41,15 @@ const files: [what: string, name: string, content: Buffer | string, html: string
 
 for (const [what, name, content, html] of files)
   test(what, async () => {
-    const { lines, assumed } = await read(name, content)
-    assert.deepEqual([writeHtml(lines), assumed], [html, null])
+    const { lines, notes } = await read(name, content)
+    assert.deepEqual([writeHtml(lines), notes], [html, []])
   })
 
 test('reads text and Markdown in Latin-1, and reports the assumed encoding', async () => {
   for (const name of ['a.txt', 'a.md']) {
-    const { lines, assumed } = await read(name, bytes('V\xe4dret'))
-    assert.deepEqual([writeHtml(lines), assumed], ['<p>Vädret</p>', 'windows-1252'])
+    const { lines, notes } = await read(name, bytes('V\xe4dret'))
+    const note = 'It was read as windows-1252, since it is not in UTF-8.'
+    assert.deepEqual([writeHtml(lines), notes], ['<p>Vädret</p>', [note]])
   }
 })
 

@@ -3,15 +3,17 @@
 import sniffEncoding from 'html-encoding-sniffer'
 import { kindOfFile } from '../../server/document/file-kind.ts'
 import { readHtml, readText } from '../../server/document/html.ts'
-import type { Reading } from '../../server/document/line-reader.ts'
 import { readMarkdown } from '../../server/document/markdown.ts'
+import type { Line } from '../../server/document/rich-text.ts'
+import { importNotes } from './import-notes.ts'
 
 /** Bytes. A longer text would not fit into a document. */
 const maxBytes = 5_000_000
 
-interface Import extends Reading {
-  /** The encoding assumed because the file is not in UTF-8 and declares none; null otherwise. */
-  readonly assumed: string | null
+interface Import {
+  readonly lines: readonly Line[]
+  /** See `importNotes`. */
+  readonly notes: readonly string[]
 }
 
 /** Rejects with an Error whose message can be displayed. */
@@ -33,9 +35,9 @@ export async function readImport(file: File): Promise<Import> {
   const { text, assumed } = decode(name, bytes, isHtml)
   if (text.includes('\0'))
     throw new Error(`${name} is not text; HTML, Markdown and plain text can be imported.`)
-  const reading = isHtml ? readHtml(text) : isMarkdown ? readMarkdown(text) : readText(text)
-  if (reading.lines.length === 0) throw new Error(`${name} contains no text; nothing was imported.`)
-  return { ...reading, assumed }
+  const { lines, unkept } = isHtml ? readHtml(text) : isMarkdown ? readMarkdown(text) : readText(text)
+  if (lines.length === 0) throw new Error(`${name} contains no text; nothing was imported.`)
+  return { lines, notes: importNotes({ unkept, assumed }) }
 }
 
 /** Whether a file with another name is HTML from its beginning. */

@@ -1,26 +1,16 @@
-// Clipboard and drags: copied text keeps its formatting, and inserted content is cleaned.
+// Events of clipboard and drags: copied text keeps its formatting, and inserted content is cleaned.
 
-import { shortened } from '../../server/document/line-reader.ts'
-import {
-  imageCharacter,
-  type Line,
-  safeImage,
-  safeLink,
-  type TextRun,
-} from '../../server/document/rich-text.ts'
+import { type Line, safeLink } from '../../server/document/rich-text.ts'
 import { importCode } from '../documents/import-code.ts'
 import { LateCode } from '../late-code.ts'
-import { formatUnkept, importNotes } from '../page/wording.ts'
 import type { Binding } from './binding.ts'
 import type { EditorCommands } from './commands.ts'
 import type { SelectedText } from './selection.ts'
 
-type Html = typeof import('../../server/document/html.ts')
+/** Loaded at the first focus. */
+const contentCode = new LateCode(() => import('./clipboard-content.ts'))
 
-/** Understands what other programs write. Loaded at the first focus. */
-const htmlCode = new LateCode<Html>(() => import('../../server/document/html.ts'))
-
-const preloadHtml = () => htmlCode.preload()
+const preloadContent = () => contentCode.preload()
 
 /** Run before medium-editor's own. */
 function listeners(root: HTMLElement) {
@@ -47,19 +37,18 @@ export function takeCopies({ root, binding, mayWrite }: Source): () => void {
   const { listen, stop } = listeners(root)
   let dragged: SelectedText | null = null
 
-  /** False until the HTML writer is loaded; then the browser's own copy must do. */
+  /** False until the code is loaded; then the browser's own copy must do. */
   function fill(data: DataTransfer | null): boolean {
     const lines = binding.selectedLines()
-    const html = htmlCode.loaded
-    if (!data || !html || lines.length === 0) return false
-    data.setData('text/plain', html.writeText(lines))
-    data.setData('text/html', ownHtml(html, lines))
+    const content = contentCode.loaded
+    if (!data || !content || lines.length === 0) return false
+    content.writeTo(data, lines)
     return true
   }
 
   // Preloads: an event's clipboard cannot wait.
-  listen('focusin', preloadHtml)
-  listen('pointerdown', preloadHtml)
+  listen('focusin', preloadContent)
+  listen('pointerdown', preloadContent)
   listen('copy', (event) => {
     if (fill(event.clipboardData)) event.preventDefault()
   })
@@ -87,12 +76,6 @@ export function takeCopies({ root, binding, mayWrite }: Source): () => void {
     if (place) binding.moveText(text, [place.offsetNode, place.offset], isCopy)
   })
   return stop
-}
-
-/** `data-crosswind` marks HTML that must be read exactly. */
-function ownHtml({ writeFragment }: Html, lines: readonly Line[]): string {
-  const tag = lines.length === 1 ? 'span' : 'div'
-  return `<${tag} data-crosswind style="white-space: pre-wrap">${writeFragment(lines)}</${tag}>`
 }
 
 interface Target {
@@ -124,14 +107,14 @@ export function takePastes({ root, commands, onPasted, onFailed }: Target): () =
     }
     const place = selectedRange()
     // Immediately if possible.
-    const reader = htmlCode.loaded ?? (await htmlCode.load().catch(() => null))
-    if (reader === null) {
+    const content = contentCode.loaded ?? (await contentCode.load().catch(() => null))
+    if (content === null) {
       onFailed()
       return
     }
     const isCode = commands.state().block === 'pre'
     const { lines, notes } =
-      isText || files.length === 0 ? readClipboard(reader, markup, text, isCode) : await readFiles(files)
+      isText || files.length === 0 ? content.readText(markup, text, isCode) : await content.readFiles(files)
     if (lines.length > 0) insertAt(place, lines)
     onPasted(notes)
   }
@@ -149,7 +132,7 @@ export function takePastes({ root, commands, onPasted, onFailed }: Target): () =
   }
 
   // Preloads, so that it is there offline.
-  listen('focusin', preloadHtml)
+  listen('focusin', preloadContent)
   listen('dragenter', () => importCode.preload())
   listen('paste', (event) => {
     if (event.clipboardData && !event.defaultPrevented) void take(event, event.clipboardData)
@@ -172,63 +155,6 @@ export function takePastes({ root, commands, onPasted, onFailed }: Target): () =
     void take(event, event.dataTransfer)
   })
   return stop
-}
-
-/**
- * A code block inserts the text as more of its lines, unless it is a document's own code with
- * following text.
- */
-function readClipboard(reader: Html, markup: string, text: string, isCode: boolean) {
-  const reading = markup === '' ? null : reader.readHtml(markup)
-  const isOwnCode = markup.includes('data-crosswind') && reading?.lines[0]?.block === 'pre'
-  if (isCode && !isOwnCode) return { lines: text === '' ? [] : reader.readCode(text), notes: [] }
-  const { lines, unkept } = reading && reading.lines.length > 0 ? reading : reader.readText(text)
-  return { lines, notes: importNotes({ unkept, assumed: null }) }
-}
-
-/** Base64 takes four characters for three bytes. */
-const maxImageBytes = 75_000
-
-/** Keeps small images, names larger ones, and reads every other file as an import does. */
-async function readFiles(files: readonly File[]) {
-  const lines: Line[] = []
-  const notes: string[] = []
-  const images = files.filter(({ type }) => type.startsWith('image/'))
-  const runs: TextRun[] = []
-  const unkept: string[] = []
-  for (const file of images) {
-    const name = shortened(file.name) || 'unnamed'
-    const image = file.size < maxImageBytes ? safeImage({ src: await dataUrlOf(file), alt: name }) : null
-    if (image?.src) runs.push({ text: imageCharacter, marks: { image } })
-    else {
-      unkept.push(name)
-      runs.push({ text: `${runs.length > 0 ? ' ' : ''}[image: ${name}]`, marks: {} })
-    }
-  }
-  if (runs.length > 0) lines.push({ runs, block: 'p', align: null })
-  const words = formatUnkept(unkept)
-  if (words !== null) notes.push(words)
-  for (const file of files) {
-    if (images.includes(file)) continue
-    try {
-      const { readImport } = await importCode.load()
-      const { lines: read, ...losses } = await readImport(file)
-      lines.push(...read)
-      notes.push(...importNotes(losses))
-    } catch (error) {
-      notes.push(error instanceof Error ? error.message : String(error))
-    }
-  }
-  return { lines, notes }
-}
-
-function dataUrlOf(file: File): Promise<string> {
-  return new Promise((resolve) => {
-    const reader = new FileReader()
-    reader.onload = () => resolve(String(reader.result))
-    reader.onerror = () => resolve('')
-    reader.readAsDataURL(file)
-  })
 }
 
 /** Moves with its content. */

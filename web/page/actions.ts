@@ -10,7 +10,7 @@ import type { EditorCommands, MountedEditor } from '../editor/commands.ts'
 import { addressInMode, type BrowserKey, modeAsked } from '../page-session.ts'
 import { keepChoices, keepItem, nameKey, type Store, type Tone, type WindChoices } from '../store.ts'
 import { addressInView, notLoaded, type ViewName, viewAsked } from './views.ts'
-import { http1Warning, importNotes } from './wording.ts'
+import { http1Warning } from './wording.ts'
 
 interface PageActionsOptions {
   readonly start: PageStart
@@ -203,7 +203,7 @@ export class PageActions {
           'information',
         )
       const { readImport } = await importCode.loadOnceServed()
-      const { lines, ...losses } = await readImport(file)
+      const { lines, notes } = await readImport(file)
       const { root, commands } = await this.#shownEditor()
       root.focus()
       getSelection()?.selectAllChildren(root)
@@ -211,7 +211,6 @@ export class PageActions {
       // Starts on a line of its own.
       const isFirst = root.textContent.trim() === ''
       commands.insert(isFirst ? lines : [{ runs: [], block: 'p', align: null }, ...lines])
-      const notes = importNotes(losses)
       const done = `${file.name} is imported at the end of the document.`
       this.notify([done, ...notes].join(' '), notes.length === 0 ? 'success' : 'information')
     } catch (error) {

@@ -18,7 +18,6 @@ import {
   formatOutbox,
   formatRefusedUpdate,
   formatStored,
-  formatUnkept,
   formatUsed,
   formatWindows,
   http1Warning,
@@ -233,17 +232,6 @@ test('a clock ahead of the server’s has a plus, one behind it a minus, and bou
   )
   assert.equal(formatClock({ offsetMs: 0, boundMs: 0.01 }), 'Clock: +0.0 ms ± 0.1 ms against the server')
   assert.equal(formatClock(null), 'Clock: not yet compared with the server')
-})
-
-test('what a paste or an import lost is one sentence, however much it is', () => {
-  const names = Array.from({ length: 50 }, (_, index) => `cat-${index + 1}.png`)
-  assert.equal(formatUnkept([]), null)
-  assert.equal(formatUnkept(names.slice(0, 1)), 'Not kept: cat-1.png.')
-  assert.equal(
-    formatUnkept(['a horizontal rule', 'the columns of a table', 'cat.png']),
-    'Not kept: a horizontal rule, the columns of a table and cat.png.',
-  )
-  assert.equal(formatUnkept(names), 'Not kept: cat-1.png, cat-2.png, cat-3.png and 47 more.')
 })
 
 test('how long a text is', () => {

@@ -168,25 +168,6 @@ export function formatOutbox({ unstored, isFull, isSaved }: OutboxState): string
   return 'This browser cannot keep the unsent edits beyond this window, so keep the window open until they are stored.'
 }
 
-/** Names what pasted text or an imported file lost; null if nothing. */
-export function formatUnkept(names: readonly string[]): string | null {
-  if (names.length === 0) return null
-  const shown = names.length > 4 ? [...names.slice(0, 3), `${names.length - 3} more`] : names
-  return `Not kept: ${new Intl.ListFormat('en-GB').format(shown)}.`
-}
-
-/** Notes on what an imported file lost, and how it was read; empty if nothing needs to be said. */
-export function importNotes({
-  unkept,
-  assumed,
-}: {
-  readonly unkept: readonly string[]
-  readonly assumed: string | null
-}): readonly string[] {
-  const encoding = assumed === null ? null : `It was read as ${assumed}, since it is not in UTF-8.`
-  return [encoding, formatUnkept(unkept)].filter((note) => note !== null)
-}
-
 /** `now`: ms since the epoch. */
 export function formatDeletion({ until, isErased }: DeletionView, now: number): string {
   if (isErased)
