@@ -4,7 +4,6 @@ import { cutText } from '../wire/graphemes.ts'
 import { callOf, isCallSign, noteCalledAt, noteNamed, replaceCalls, startOfNote } from './footnotes.ts'
 import {
   alignIn,
-  breakPiece,
   type Cell,
   type Context,
   isBreak,
@@ -24,7 +23,17 @@ import {
   words,
 } from './line-reader.ts'
 import { FormulaReader, texIn } from './mathml.ts'
-import { deepestLevel, formatOf, type Line, type Marks, safeLink, softBreak, textOf } from './rich-text.ts'
+import {
+  deepestLevel,
+  depthsOf,
+  formatOf,
+  type Line,
+  listOf,
+  type Marks,
+  safeLink,
+  softBreak,
+  textOf,
+} from './rich-text.ts'
 
 /** The word that replaces each in the text. */
 const media: ReadonlyMap<string, string> = new Map([
@@ -53,6 +62,8 @@ const maxBlankPieces = 20
 /** UTF-16 units of a code block's heading and buttons. */
 const maxHeading = 100
 
+const breakPiece: Piece = { text: softBreak, marks: {}, keepsSpace: false }
+
 /** Accepts the tags and text of a tokenizer. Elements of a document's own HTML are read as such. */
 export class ForeignReader extends LineReader {
   #formula: { readonly reader: FormulaReader; readonly context: Context; readonly isBlock: boolean } | null =
@@ -64,10 +75,8 @@ export class ForeignReader extends LineReader {
   readonly #notes = new Set<string>()
   /** By a called footnote's label: the number or sign that the source shows. */
   readonly #calls = new Map<string, string>()
-
-  constructor(isOwn: boolean) {
-    super({ isOwn, isTree: false })
-  }
+  /** Lines of own HTML. */
+  readonly #own = new Set<Line>()
 
   override open(tag: string, attribute: Opening['attribute']): void {
     if (!this.#formula) {
@@ -83,13 +92,27 @@ export class ForeignReader extends LineReader {
   override text(chars: string): void {
     if (this.#formula) this.#formula.reader.text(chars)
     else if (this.top.isHidden) this.#takeHidden(chars)
-    else if (!this.top.isBesideCode) super.text(chars)
+    else if (!this.top.isBesideCode) this.#readText(chars)
+  }
+
+  #readText(chars: string): void {
+    const top = this.top
+    if (!top.isOwn) {
+      if (chars !== '') this.add(chars, top)
+    } else if (top.kind.tag === 'pre') super.text(chars)
+    else {
+      // The source's layout.
+      const isBetween = this.pieces.length === 0 && chars.includes('\n') && chars.trim() === ''
+      if (chars !== '' && !isBetween) this.add(withoutLayout(chars), top)
+    }
   }
 
   override finish(): Reading {
     this.#endFormula()
     const { lines, unkept } = super.finish()
-    return { lines: this.#withoutLooseCalls(lines), unkept }
+    const read = this.lines
+    const placed = withDepths(lines, (index) => this.#own.has(read[index] as Line))
+    return { lines: this.#withoutLooseCalls(placed), unkept }
   }
 
   protected override add(given: string, context: Pick<Context, 'marks' | 'keepsSpace' | 'isOwn'>): void {
@@ -161,8 +184,45 @@ export class ForeignReader extends LineReader {
     return null
   }
 
-  protected override linesShown(kind: Kind, pieces: readonly Piece[]): Piece[][] {
-    return kind.tag === 'pre' ? codeIn(pieces) : shownIn(pieces, isList(kind))
+  protected override break(): void {
+    const { isOwn, kind } = this.top
+    if (!isOwn) this.pieces.push(breakPiece)
+    else if (kind.tag === 'pre') this.endLine(true)
+    else super.break()
+  }
+
+  /** In foreign blocks, ends the lines that a browser shows of white space and text. */
+  protected override endLine(mayBeEmpty: boolean): void {
+    if (this.isOwnBlock) {
+      super.endLine(mayBeEmpty)
+      return
+    }
+    const { pieces, kind } = this
+    this.pieces = []
+    const lines = kind.tag === 'pre' ? codeIn(pieces) : shownIn(pieces, isList(kind))
+    for (const line of lines) this.push(kind, line)
+  }
+
+  protected override push(kind: Kind, pieces: readonly Piece[]): void {
+    const { item } = kind
+    // After code or a heading in an item, the item's text continues without a marker.
+    const isContinued = item?.hasLine && !this.isOwnBlock && !listOf(this.lines.at(-1)?.block ?? '')
+    if (item) item.hasLine = true
+    super.push(isContinued ? { ...kind, tag: 'p' } : kind, pieces)
+    if (this.isOwnBlock) this.#own.add(this.lines.at(-1) as Line)
+  }
+
+  protected override closeBlock(top: Context, outer: Context): void {
+    const isLineOf = top.kind === outer.kind && outer.isBlock && top.tag !== 'li'
+    if (top.isOwn) super.closeBlock(top, outer)
+    else if (isLineOf && (top.kind.tag === 'pre' || isList(top.kind))) {
+      if (this.pieces.length > 0 && !isBreak(this.pieces.at(-1))) this.break()
+    } else {
+      this.endLine(false)
+      // An empty item still shows its marker.
+      if (top.tag === 'li' && isList(top.kind) && this.lines.length === top.before) this.push(top.kind, [])
+      this.startBlock(outer.kind, outer.isOwn)
+    }
   }
 
   // Word's paragraphs
@@ -495,4 +555,32 @@ function shownSpace(line: readonly Piece[]): Piece[] {
     if (text !== '') return [...shown, { ...last, text }]
   }
   return []
+}
+
+/** Lists that skip a level get the visible depth, except in own HTML that states levels. */
+function withDepths(lines: readonly Line[], isOwn: (index: number) => boolean): Line[] {
+  const depths = depthsOf(lines)
+  return lines.map((line, index) => {
+    const list = listOf(line.block)
+    return list && !isOwn(index) && list.level !== depths[index]
+      ? { ...line, block: `${list.kind}${depths[index]}` }
+      : line
+  })
+}
+
+/** Replaces a line feed and the spaces around it with one space. */
+function withoutLayout(text: string): string {
+  if (!text.includes('\n')) return text
+  const lines = text.split('\n')
+  const last = lines.length - 1
+  return lines
+    .map((line, index) => {
+      let start = 0
+      let end = line.length
+      while (index > 0 && start < end && /[ \t\r]/.test(line[start] ?? '')) start += 1
+      while (index < last && end > start && /[ \t\r]/.test(line[end - 1] ?? '')) end -= 1
+      return line.slice(start, end)
+    })
+    .filter((line, index) => line !== '' || index === 0 || index === last)
+    .join(' ')
 }

@@ -1,9 +1,8 @@
-// Reads HTML elements in document order as a document's lines, from a DOM or from a text's tags.
+// Reads HTML elements in document order as a document's lines: those of its own editor.
 
 import { excerptOf, withoutHalves } from '../wire/graphemes.ts'
 import {
   deepestLevel,
-  depthsOf,
   formatOf,
   imageCharacter,
   type Line,
@@ -106,30 +105,28 @@ export interface NoteLink {
 
 export const paragraph: Kind = { tag: 'p', level: 0, align: null, language: null, number: null }
 export const isList = ({ tag }: Kind) => tag === 'ul' || tag === 'ol'
-export const breakPiece: Piece = { text: softBreak, marks: {}, keepsSpace: false }
 export const isBreak = (piece: Piece | undefined) => piece?.text === softBreak
 
 const maxUnkept = 50
 
-/** Accepts elements and text in document order, from a tokenizer or from a DOM tree. */
+/**
+ * Accepts elements and text in document order. By itself it reads an editor's DOM, where text between blocks is
+ * never just the source's layout.
+ */
 export class LineReader {
-  readonly #isTree: boolean
   protected readonly stack: Context[]
   /** Lines read so far; innermost last: those of table cells. */
   protected readonly sinks: Line[][] = [[]]
   readonly #unkept = new Set<string>()
-  /** Lines of own HTML. */
-  readonly #own = new Set<Line>()
   /** Numbers of `ol` items in the source. */
   readonly #numbers = new Map<Line, number>()
   protected kind: Kind = paragraph
   protected pieces: Piece[] = []
-  #isOwnBlock: boolean
+  protected isOwnBlock: boolean
 
-  /** `isTree`: the input is a DOM, where text between blocks is never just the source's layout. */
-  constructor({ isOwn, isTree = true }: { isOwn: boolean; isTree?: boolean }) {
-    this.#isTree = isTree
-    this.#isOwnBlock = isOwn
+  /** `isOwn`: the outermost elements are the document's own HTML. */
+  constructor(isOwn = true) {
+    this.isOwnBlock = isOwn
     this.stack = [
       {
         tag: '',
@@ -228,22 +225,13 @@ export class LineReader {
     if (this.closeForeign(top, outer)) return
     if (top.isHidden) return
     if (tag === 'q') this.add('”', top)
-    else if (top.isBlock) this.#closeBlock(top, outer)
+    else if (top.isBlock) this.closeBlock(top, outer)
   }
 
   text(chars: string): void {
     const top = this.top
     if (top.isHidden || chars === '') return
-    if (!top.isOwn) {
-      this.add(chars, top)
-      return
-    }
     const isCode = top.kind.tag === 'pre'
-    if (!this.#isTree && !isCode) {
-      const isBetween = this.pieces.length === 0 && chars.includes('\n') && chars.trim() === ''
-      if (!isBetween) this.add(withoutLayout(chars), top)
-      return
-    }
     for (const [index, piece] of withoutReturns(chars).split('\n').entries()) {
       if (index > 0 && isCode) this.endLine(true)
       else if (index > 0) this.break()
@@ -254,9 +242,7 @@ export class LineReader {
   finish(): Reading {
     while (this.stack.length > 1) this.close(this.top.tag)
     this.endLine(false)
-    const read = this.lines
-    const lines = withDepths(numbered(read, this.#numbers), (index) => this.#own.has(read[index] as Line))
-    return { lines, unkept: [...this.#unkept] }
+    return { lines: numbered(this.lines, this.#numbers), unkept: [...this.#unkept] }
   }
 
   protected get top(): Context {
@@ -275,7 +261,7 @@ export class LineReader {
     text: string,
     { marks, keepsSpace, isOwn }: Pick<Context, 'marks' | 'keepsSpace' | 'isOwn'>,
   ): void {
-    if (this.pieces.length === 0) this.#isOwnBlock = isOwn
+    if (this.pieces.length === 0) this.isOwnBlock = isOwn
     const last = this.pieces.at(-1)
     if (
       last &&
@@ -289,10 +275,8 @@ export class LineReader {
   }
 
   protected break(): void {
-    const { isOwn, kind, marks } = this.top
-    if (isOwn && kind.tag === 'pre' && !this.#isTree) this.endLine(true)
-    else if (isOwn) this.add(softBreak, { marks, keepsSpace: true, isOwn })
-    else this.pieces.push(breakPiece)
+    const { isOwn, marks } = this.top
+    this.add(softBreak, { marks, keepsSpace: true, isOwn })
   }
 
   // Blocks
@@ -300,7 +284,7 @@ export class LineReader {
   protected startBlock(kind: Kind, isOwn: boolean): void {
     this.endLine(false)
     this.kind = kind
-    this.#isOwnBlock = isOwn
+    this.isOwnBlock = isOwn
   }
 
   /** Ends the open line or block of lines. */
@@ -308,19 +292,13 @@ export class LineReader {
     const pieces = this.pieces
     const kind = this.kind
     this.pieces = []
-    if (this.#isOwnBlock) {
-      if (pieces.length === 0 && !mayBeEmpty) return
-      // A break at the end of a block has no visible effect.
-      if (isBreak(pieces.at(-1))) pieces.pop()
-      this.push(kind, pieces)
-    } else for (const line of this.linesShown(kind, pieces)) this.push(kind, line)
+    if (pieces.length === 0 && !mayBeEmpty) return
+    // A break at the end of a block has no visible effect.
+    if (isBreak(pieces.at(-1))) pieces.pop()
+    this.push(kind, pieces)
   }
 
-  protected push({ tag: given, level, align, language, number, item }: Kind, pieces: readonly Piece[]): void {
-    // After code or a heading in an item, the item's text continues without a marker.
-    const isContinued = item?.hasLine && !this.#isOwnBlock && !listOf(this.lines.at(-1)?.block ?? '')
-    const tag = isContinued ? 'p' : given
-    if (item) item.hasLine = true
+  protected push({ tag, level, align, language, number }: Kind, pieces: readonly Piece[]): void {
     const runs: TextRun[] = []
     for (const { text, marks } of pieces) {
       const last = runs.at(-1)
@@ -330,7 +308,6 @@ export class LineReader {
     const block = tag === 'ul' || tag === 'ol' ? `${tag}${Math.min(Math.max(level, 1), deepestLevel)}` : tag
     const line: Line = { ...formatOf({ block, align, language }), runs }
     if (tag === 'ol' && number !== null) this.#numbers.set(line, number)
-    if (this.#isOwnBlock) this.#own.add(line)
     // Further lines of an item have no number.
     if (number !== null) this.kind = { ...this.kind, number: null }
     this.lines.push(line)
@@ -382,26 +359,12 @@ export class LineReader {
     }
   }
 
-  #closeBlock(top: Context, outer: Context): void {
-    if (top.isOwn) {
-      const isContainer = /^(ul|ol|menu|table|tbody|thead|tfoot|tr|body|html|dl)$/.test(top.tag)
-      const isEmpty = this.lines.length === top.before && this.pieces.length === 0
-      if (isEmpty && !isContainer) this.#isOwnBlock = true
-      this.endLine(isEmpty && !isContainer)
-      this.kind = outer.kind
-    } else if (
-      top.kind === outer.kind &&
-      outer.isBlock &&
-      (top.kind.tag === 'pre' || isList(top.kind)) &&
-      top.tag !== 'li'
-    ) {
-      if (this.pieces.length > 0 && !isBreak(this.pieces.at(-1))) this.break()
-    } else {
-      this.endLine(false)
-      // An empty item still shows its marker.
-      if (top.tag === 'li' && isList(top.kind) && this.lines.length === top.before) this.push(top.kind, [])
-      this.startBlock(outer.kind, outer.isOwn)
-    }
+  protected closeBlock(top: Context, outer: Context): void {
+    const isContainer = /^(ul|ol|menu|table|tbody|thead|tfoot|tr|body|html|dl)$/.test(top.tag)
+    const isEmpty = this.lines.length === top.before && this.pieces.length === 0
+    if (isEmpty && !isContainer) this.isOwnBlock = true
+    this.endLine(isEmpty && !isContainer)
+    this.kind = outer.kind
   }
 
   protected kindOf({ tag, attribute, styles }: Opening, outer: Kind, own: string | null): Kind {
@@ -426,11 +389,6 @@ export class LineReader {
   }
 
   // Content that only other programs' HTML has
-
-  /** The lines that a browser shows of white space and text. */
-  protected linesShown(_kind: Kind, pieces: readonly Piece[]): readonly (readonly Piece[])[] {
-    return [pieces]
-  }
 
   /** Whether an element is not text of the document, although it is shown or might be. */
   protected isBesideText(_opening: Opening, _outer: Context, _isOwn: boolean): boolean {
@@ -538,17 +496,6 @@ const marksOfElement: ReadonlyMap<string, Marks> = new Map(
   }).flatMap(([tags, marks]) => tags.split(' ').map((tag) => [tag, marks] as const)),
 )
 
-/** Lists that skip a level get the visible depth, except in own HTML that states levels. */
-function withDepths(lines: readonly Line[], isOwn: (index: number) => boolean): Line[] {
-  const depths = depthsOf(lines)
-  return lines.map((line, index) => {
-    const list = listOf(line.block)
-    return list && !isOwn(index) && list.level !== depths[index]
-      ? { ...line, block: `${list.kind}${depths[index]}` }
-      : line
-  })
-}
-
 /** Gives an `ol` item a start if its number does not follow from the lines before it. */
 function numbered(lines: readonly Line[], numbers: ReadonlyMap<Line, number>): Line[] {
   /** For each open list: its level, kind, and the number of its last item. */
@@ -652,23 +599,6 @@ export function nameOf(attribute: Opening['attribute']): string {
 export function shortened(name: string): string {
   const line = withoutHalves(name).replaceAll(/[\s\p{Cc}]+/gu, ' ')
   return excerptOf(line.trim(), maxName)
-}
-
-/** Replaces a line feed and the spaces around it with one space. */
-function withoutLayout(text: string): string {
-  if (!text.includes('\n')) return text
-  const lines = text.split('\n')
-  const last = lines.length - 1
-  return lines
-    .map((line, index) => {
-      let start = 0
-      let end = line.length
-      while (index > 0 && start < end && /[ \t\r]/.test(line[start] ?? '')) start += 1
-      while (index < last && end > start && /[ \t\r]/.test(line[end - 1] ?? '')) end -= 1
-      return line.slice(start, end)
-    })
-    .filter((line, index) => line !== '' || index === 0 || index === last)
-    .join(' ')
 }
 
 export const withoutReturns = (text: string) => text.replaceAll(/\r\n?/g, '\n')

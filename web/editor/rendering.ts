@@ -340,7 +340,7 @@ function createHost(tag: string): HTMLElement {
 
 /** Feeds a tree to the HTML reader, and records where points in the tree are in the lines. */
 class TreeReader {
-  readonly #reader = new LineReader({ isOwn: true })
+  readonly #reader = new LineReader()
   readonly #root: Node
   readonly #points: readonly (readonly [node: Node, offset: number])[]
   readonly #isHost: (node: Node) => boolean
