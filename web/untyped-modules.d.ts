@@ -1,10 +1,17 @@
-// Types of imports that have none: stylesheets, and the used parts of two packages.
+// Types of imports that have none: stylesheets, and the used parts of some packages.
 
 declare module '*.css'
 
 /** Replaced by Vite. */
 interface ImportMeta {
   readonly env: { readonly PROD: boolean }
+}
+
+/** A public path of axios's package; see lib/adapters/README.md there. Fills in no defaults. */
+declare module 'axios/lib/adapters/xhr.js' {
+  import type { AxiosRequestConfig, AxiosResponse } from 'axios'
+
+  export default function sendByXhr(config: AxiosRequestConfig<string | null>): Promise<AxiosResponse<string>>
 }
 
 declare module 'medium-editor' {
