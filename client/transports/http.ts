@@ -13,7 +13,6 @@ import {
   type OpenTransport,
   type Platform,
   RefusedError,
-  requests,
 } from './transport.ts'
 
 /** An unsuccessful response, or one that is not JSON: `code` and the sentence are the server's. */
@@ -57,7 +56,7 @@ export class Http {
     base: string,
     signal: AbortSignal,
     timeoutMs: number,
-    { send }: { readonly send: Send } = requests,
+    { send }: { readonly send: Send } = browser,
   ) {
     this.#base = base
     this.#limits = { signal, timeoutMs }

@@ -10,7 +10,6 @@ import {
   type Opening,
   type OpenTransport,
   type Platform,
-  requests,
 } from './transport.ts'
 
 export const sse: ChosenTransport = { name: 'sse', modes: sseModes, open: openSse }
@@ -49,7 +48,7 @@ const frameTypes = [
 export function openStream(
   path: string,
   { base, query, onFrame, onClose }: Opening,
-  platform: Pick<Platform, 'openEvents'> = requests,
+  platform: Pick<Platform, 'openEvents'>,
 ): () => void {
   const source = platform.openEvents(`${base}${path}?${query}`)
 

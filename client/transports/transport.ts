@@ -58,16 +58,10 @@ export interface Platform {
   readonly fetch: (address: string, request: RequestInit) => Promise<Response>
 }
 
-// Both send credentials to both of the server's ports, whichever served the page.
-
-const openEvents: Platform['openEvents'] = (address) => new EventSource(address, { withCredentials: true })
-
-/** The browser functions that every transport needs. */
-export const requests = { send: sendByXhr, openEvents }
-
+/** Sends credentials to both of the server's ports, whichever served the page. */
 export const browser: Platform = {
   send: sendByXhr,
-  openEvents,
+  openEvents: (address) => new EventSource(address, { withCredentials: true }),
   openSocket: (address) => new WebSocket(address),
   fetch: (address, request) => fetch(address, { ...request, credentials: 'include' }),
 }
