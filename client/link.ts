@@ -178,7 +178,7 @@ export class Link<All extends Drafts = Drafts> implements Sleeper {
   }
 
   /**
-   * Sets what this window shows of itself, by default on its first channel: sent on change, at most
+   * Sets this window's presence state, by default on its first channel: sent on change, at most
    * ten times a second, and after each reconnect.
    */
   setAwareness(report: AwarenessReport): void {
@@ -352,7 +352,7 @@ export class Link<All extends Drafts = Drafts> implements Sleeper {
     this.open()
   }
 
-  /** `isForGood`: the others see this window no more, also if it comes back later. */
+  /** `isForGood`: the others no longer see this window, even if it comes back later. */
   #leave(isForGood = false): void {
     this.#stopProbing()
     this.#fallback.left()

@@ -163,7 +163,7 @@ class Life {
     for (const [text, ends] of this.#ends) assert.equal(ends, 1, `${text} ended ${ends} times`)
   }
 
-  /** The page's has saved what it could; that of `drafts` saves the rest, for another window. */
+  /** The page's outbox has saved what it could; the one of `drafts` saves the rest, for another window. */
   async endClosed(): Promise<void> {
     await this.#endWrites()
     const before = [...this.#kept.keys()]
@@ -346,7 +346,10 @@ class Life {
     if (this.#busyUntil !== null && this.#time.now() >= this.#busyUntil) this.#newRound()
   }
 
-  /** Nobody is let in any more: the page's end; of `drafts`, those who wait get an answer, and all are sent later. */
+  /**
+   * The server refuses every window. The page's drafts end; with `drafts`, waiting callers get an answer, and all
+   * are sent later.
+   */
   #refuse(): void {
     // Rarely, since in the page little is left to go wrong.
     if (this.#door === 'page' && this.#random() < 0.7) return
@@ -376,7 +379,7 @@ class Life {
     if (!this.#outbox.state.isFull) this.#checkKept()
   }
 
-  /** It is put aside, and comes back. */
+  /** The page enters the back-forward cache, and comes back. */
   #leave(): void {
     this.story.push('leaves')
     const left = this.#outbox.leave()

@@ -37,7 +37,7 @@ export interface ProviderOptions extends ConnectOptions {
   /** One for several documents and channels, which the provider leaves open. */
   readonly connection?: Crosswind
   /**
-   * If the document may not be read any more, the connection waits until it may, with all its channels, and
+   * When the document may no longer be read, the connection waits with all its channels until it may, and
    * changes are still drafted. By default the provider stops.
    */
   readonly isRequired?: boolean
@@ -61,7 +61,7 @@ interface ProviderEvents {
   refused: [error: RefusedError]
   /** A change of this document is in a draft, perhaps with others. */
   draft: [draft: Draft]
-  /** A draft is sent under another id, or as several: it was too large, or the log has another under its id. */
+  /** A draft is sent under another id, or as several: it was too large, or its id is taken in the log. */
   renamed: [id: string, drafts: readonly Draft[]]
   /**
    * A message is applied next, this window's own too; of any kind. `receivedAt`: this window's clock, ms since
@@ -79,13 +79,13 @@ type Listener<Event extends EventName> = (...given: ProviderEvents[Event]) => vo
 
 const statuses = { opening: 'connecting', open: 'connected', waiting: 'disconnected' } as const
 
-/** Until a server that is behind has caught up. */
+/** Pause before another read, ms, while the server that answered lags behind. */
 const behindMs = 500
 
-/** Before what was refused is sent again, with what was changed since. */
+/** Pause before refused changes are sent again with later ones, ms. */
 const refusedPauseMs = 2000
 
-/** Before the document is sent to a new log: what others send to it arrives first. */
+/** Pause before the document is sent to a new log, ms: updates of other windows arrive first. */
 const newLogPauseMs = { least: 300, spread: 1200 }
 
 /** On the wire; the clock is one more than in Awareness, which ignores 0. */
@@ -133,15 +133,15 @@ export class CrosswindProvider {
   /** The connection's, once it is there. */
   #link: Link | null = null
   readonly #outboxListener: OutboxListener
-  /** Updates for its outbox until then. */
+  /** Number of updates that wait for the link and its outbox. */
   #early = 0
   /** Updates of which only a comparison with the log can tell whether they are stored. */
   #uncertain: number
-  /** Is to be compared with the log, which may lack what it builds on: its drafts wait. */
+  /** Not compared yet with the log, which may lack updates that the drafts build on: these wait. */
   #isBehind = true
-  /** The draft of what the newest comparison found missing. */
+  /** The draft of the updates that the newest comparison found missing. */
   #difference: Draft | null = null
-  /** The stream brings what follows this cursor. */
+  /** The stream has the messages after this cursor. */
   #to = ''
   /** The newest comparison could not read the document. */
   #isDenied = false
@@ -449,7 +449,7 @@ export class CrosswindProvider {
     this.#uncertain += 1
     const isDifference = draft.id === this.#difference?.id
     if (isDifference) this.#difference = null
-    // A comparison follows, or why the document is refused is told already.
+    // A comparison follows, or the refusal of the document was reported already.
     if (this.#isBehind && !(isDifference && this.refused)) return
     // It builds on one that was refused, or that a former log had.
     if (error.code === 'update-gap' && !isDifference) void this.#compare()
@@ -533,7 +533,7 @@ export class CrosswindProvider {
     this.#timer = setTimeout(() => void this.#compare(), pauseMs)
   }
 
-  /** Reads what is stored `after` what is known, and publishes what the log and the outbox lack of this document. */
+  /** Reads the messages `after` those known, and publishes updates that neither the log nor the outbox has. */
   async #compare(after = 'start', known: readonly Message[] = []): Promise<void> {
     const channel = this.#channel
     if (!channel || this.#comparing) return
@@ -561,7 +561,7 @@ export class CrosswindProvider {
     }
   }
 
-  /** Repeats while the server that answers is behind the one that has the stream. */
+  /** Repeats while the server that answers lags behind the one that has the stream. */
   async #read(channel: Following, after: string): Promise<Page> {
     for (;;) {
       const page = await channel.page(after)
@@ -573,7 +573,7 @@ export class CrosswindProvider {
     }
   }
 
-  /** The stream brings what follows `to`. */
+  /** The stream has the messages after `to`. */
   async #joined(to: string): Promise<void> {
     const start = this.#start
     if (!start) return
@@ -613,8 +613,8 @@ export class CrosswindProvider {
   }
 
   /**
-   * Null if the log, with what waits, has all of the document. All of it, which the server will refuse, if the
-   * log has something else under the same clients and clocks: Yjs would call that stored.
+   * Null if the log and the waiting drafts have the whole document. The whole document, which the server will
+   * refuse, if the log has other content under the same clients and clocks: Yjs would call that stored.
    */
   #differenceTo(messages: readonly Message[]): Difference | null {
     const whole = shownIn(this.doc)
@@ -625,7 +625,7 @@ export class CrosswindProvider {
     this.#apply(messages, stored)
     const beforeWaiting = Y.encodeStateVector(stored)
     this.#applyEach(this.#waiting(), stored)
-    // Otherwise it may build on what waits.
+    // Otherwise the difference may build on the waiting drafts.
     const isFirst = pendingIn(stored) !== ''
     const isStored = Y.equalSnapshots(Y.snapshot(this.doc), Y.snapshot(stored))
     const known = isFirst ? beforeWaiting : Y.encodeStateVector(stored)

@@ -137,7 +137,7 @@ export class Engine {
     if (this.isWorker) this.#endWithServer()
   }
 
-  /** In a worker: ends the process when the first one says so, or this one is of no more use. */
+  /** In a worker: ends the process when the first one says so, or when this one can no longer serve. */
   #endWithServer(): void {
     whenStopped((drainMs) => void this.close(drainMs).then(() => process.exit()), this.#parts.drainMs)
     void this.lost.then(() => process.exit(1))
@@ -329,8 +329,7 @@ export class Engine {
     return host
   }
 
-  /** Builds anew what depends on a log, whenever another log has replaced it. Never rejects. */
-  /** The application's fault must not end the server. */
+  /** An application's error must not end the server. */
   #beginOn(serving: Serving, begin: Begin): void {
     try {
       serving.begin(begin)
@@ -339,6 +338,7 @@ export class Engine {
     }
   }
 
+  /** Opens another serving whenever the log was replaced. Never rejects. */
   async #renew(): Promise<void> {
     const { signal } = this.#ending
     try {

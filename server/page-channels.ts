@@ -86,7 +86,7 @@ function documentType(editing: EditRules): ChannelType {
   }
 }
 
-/** By name, or by a prefix and `*`; the first that fits. `most`: what the whole log keeps. */
+/** Types by name, or by a prefix and `*`; the first match counts. `most`: how much the whole log keeps. */
 export const pageChannels = (editing: EditRules, most: Kept): Readonly<Record<string, ChannelType>> => ({
   [windChannel]: wind,
   [probesChannel]: probesType(most),

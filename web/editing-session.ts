@@ -159,7 +159,7 @@ export class EditingSession {
       },
     })
     connection.on('state', (state) => this.#onState(state))
-    // The state says why; what is not stored waits for another session.
+    // The state says why; unstored drafts wait for another session.
     connection.on('error', () => undefined)
     return connection
   }
@@ -222,7 +222,7 @@ export class EditingSession {
       },
       onRefused: (draft, sentence, code) => {
         listener.onRefused(draft, sentence, code)
-        // The provider tells of the document.
+        // The provider reports refused updates.
         if (!isUpdate(draft)) this.#store.change({ refusal: sentence })
       },
     })
@@ -440,7 +440,7 @@ export class EditingSession {
     this.presence.settled(outbox.unstored === 0)
   }
 
-  /** After a loss, only a comparison with the log tells what is stored. */
+  /** After the server lost its log, only a comparison with the log shows whether changes are stored. */
   #shownOutbox(outbox: OutboxState): OutboxState {
     const isErased = this.#store.view().deletion?.isErased === true
     return this.#provider.saved || isErased ? outbox : { ...outbox, unstored: Math.max(1, outbox.unstored) }
@@ -499,7 +499,7 @@ export class EditingSession {
   // Content that could be lost
 
   #takeLeft(drafts: readonly UnstoredDraft[]): void {
-    // An edit is of an earlier version: the log takes no more of them.
+    // Messages of the kind `edit` are of an earlier version, and refused.
     const sent = drafts.filter(({ draft }) => draft.kind !== 'edit')
     if (sent.length > 0) this.#draftKeeper?.adopt(sent)
   }

@@ -40,8 +40,8 @@ const keyCookie = '__Host-crosswind-key'
 export type BrowserKey = Awaited<ReturnType<typeof browserKey>>
 
 /**
- * A secret that proves names beginning with its fingerprint. The database of drafts has it, and so loses the key
- * only together with what was drafted under it; the cookie tells it to the host's other port.
+ * A secret that proves names beginning with its fingerprint. It is in the database of drafts, and so is lost
+ * only together with the drafts made under it; a cookie passes it to the host's other port.
  */
 export async function browserKey(database: Pick<DraftDatabase, 'key'>) {
   const key = await database.key(keyIn(document.cookie) ?? newKey())

@@ -46,7 +46,7 @@ const known = (value: number) => (Number.isFinite(value) ? value : null)
 /** Their result is how many windows fail or are dropped. */
 const countsLosses: ReadonlySet<RampRecord['experiment']> = new Set(['switching', 'most'])
 
-/** Lost windows elsewhere: what the ramp cost is no sample of anything. */
+/** Describes a ramp that lost windows, which is in no figure; null for others. */
 function formatBroken({ session, windows, counts, serverErrors, ...ramp }: RampRecord): string | null {
   if (countsLosses.has(ramp.experiment) || counts.failed + counts.dropped === 0) return null
   const said = serverErrors.trim().split('\n').at(-1)

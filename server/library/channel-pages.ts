@@ -70,7 +70,7 @@ interface Past {
   readonly mayRead: () => void
 }
 
-/** All that a document is. */
+/** A whole document. */
 export async function wholeOf(log: Log, channel: string): Promise<Page> {
   const { head, messages } = await log.snapshot(new Set([channel]))
   return { messages, cursor: head, recovered: true }

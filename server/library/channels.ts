@@ -256,7 +256,7 @@ function checkKeep(what: string, keep: unknown, settings: LogSettings): void {
   }
 }
 
-/** Throws a `Refusal` (400 `bad-shape`): `user` is the server's word. */
+/** Throws a `Refusal` (400 `bad-shape`) if a body has a `user`, which only the server adds. */
 function mustNameNobody({ body, id }: Draft): void {
   if (!Array.isArray(body) && !('user' in body)) return
   const sentence = 'Invalid message: body must be an object without user, which the server adds.'

@@ -16,7 +16,7 @@ import { Refusal } from '../wire/refusal.ts'
 import { type EarlierPage, type Page, pageAfter, pageBefore, wholeOf } from './channel-pages.ts'
 import type { Channels } from './channels.ts'
 
-/** As much as the headers of a request may have, which can carry a token, too. */
+/** As large as the headers of a request may be, since these can also carry a token. */
 const maxSessionBytes = maxHeaderBytes
 
 interface RouteParts {
@@ -43,8 +43,8 @@ export function mountRoutes(
     ctx.body = { at: timers.now() }
   })
   /**
-   * A channel's messages after a cursor, in portions; `newest` has none, and a cursor. A document's are
-   * always all, of which the older ones may be joined.
+   * A channel's messages after a cursor, in portions; for `newest` only a cursor. Of a document always
+   * all messages, the older ones perhaps folded.
    */
   router.get('/api/channels/:name', async (ctx) => {
     const { name = '' } = ctx.params

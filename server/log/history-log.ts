@@ -245,7 +245,7 @@ export abstract class HistoryLog<Waiting extends Pending> implements Log {
   }
 
   /**
-   * The number of the draft of which this is a repeat; null if it is none. Throws a `Refusal`,
+   * If the draft is a repeat, the number of the first; else null. Throws a `Refusal`,
    * `id-taken`.
    */
   protected stored(draft: Draft): number | null {

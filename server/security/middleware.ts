@@ -164,7 +164,7 @@ export function requireSession(access: Gate): Middleware {
   }
 }
 
-/** Whether a path is not open. One that only looks open is not: files are looked up by the decoded one. */
+/** Whether a path is not open. Its decoded form must be open, too, since files are looked up by that. */
 export const needsSession = (path: string, isOpenPath: (path: string) => boolean): boolean =>
   !isOpenPath(path) || !isOpenPath(servedPath(path))
 
