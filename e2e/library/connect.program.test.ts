@@ -497,7 +497,7 @@ test('the state says what is known of the connection: its clock, its version, it
   })
 })
 
-test('an application renews its own session when the server knows it no more, or says no', async (t) => {
+test('an application renews its own session when the server no longer knows it, or refuses', async (t) => {
   const clock = stopClock(t)
   let isSignedIn = true
   const { crosswind, open } = await start(t, {

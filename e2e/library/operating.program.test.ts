@@ -94,7 +94,7 @@ test('documents whose channels are not declared for a while keep their text, wha
   assert.equal(String((await after.document('doc.1')).getText('text')), String(text))
 })
 
-test('who reads large channels over and over is slowed down, and others are not', async (t) => {
+test('a client that reads large channels repeatedly is slowed down, and others are not', async (t) => {
   const { crosswind, origin } = await start(t)
   const large = 'x'.repeat(900_000)
   for (let count = 0; count < 3; count += 1) await crosswind.publish('room.1', large)

@@ -306,7 +306,7 @@ test('it publishes under names that clients may not use', async (t) => {
   })
 })
 
-test('what a client shows of itself has the shape that the channel’s type declares', async (t) => {
+test('presence states have the shape that the channel’s type declares', async (t) => {
   const state = (given: unknown) => (typeof given === 'string' ? null : { path: '', must: 'a text' })
   const { crosswind, codeOf, http } = await serve(t, () => undefined, {
     channels: { 'doc.*': { name: 'page', kinds: {}, yjs: {}, state }, '*': { kind: 'json' } },

@@ -14,7 +14,7 @@ before(async () => {
 })
 after(() => sqs.stop())
 
-test('what passed the queue is stored with its user, also after a restart', async (t) => {
+test('messages that passed the queue are stored with their user, also after a restart', async (t) => {
   const folder = join(temporaryFolder(t), 'data')
   const { endpoint, queue } = sqs.settings('library')
   const setting = {

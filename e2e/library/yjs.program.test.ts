@@ -360,7 +360,7 @@ test('a page that has what another log had gets the document, and gives it what 
   assert.throws(() => provide({ start: { messages: [], cursor: 'start' } }), /start\.cursor is "start"/)
 })
 
-test('what a log had says nothing of the one in its place, though the answer comes later', async (t) => {
+test('an answer from a replaced log, even if it comes later, does not count for the new one', async (t) => {
   const first = await startDocuments(t)
   const writer = first.provide()
   writer.doc.getText('t').insert(0, 'stored')

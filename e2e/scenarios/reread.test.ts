@@ -115,7 +115,7 @@ for (const [name, run] of [
     assert.match(filesAgain['report.md'] ?? '', /commit \w+; figures worked out again by commit abc1234/)
   })
 
-test('what was observed follows the finding, and a lost delivery is a failure of the bench', () => {
+test('observations follow the finding, and a lost delivery is a failure of the bench', () => {
   const run = madeFanoutRun()
   const summary = fanout.analyse(run)
   assert.match(

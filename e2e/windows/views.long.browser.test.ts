@@ -85,7 +85,7 @@ const choose = (window: BrowserWindow, name: string) =>
 const untilCurrent = (window: BrowserWindow, name: string) =>
   until(async () => (await window.run(sides)).current === name, `the view ${name} is not shown`)
 
-test('what was typed can be undone after a look elsewhere, and redone after the next', async () => {
+test('typing can be undone after a visit to another view, and redone after the next', async () => {
   const window = await openView('channel=undone')
   await window.click('#document')
   await window.type('typed')

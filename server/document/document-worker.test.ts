@@ -41,7 +41,7 @@ test('a text made to be slow ends at the limit of processor time, other code run
   await worker.close()
 })
 
-test('what a client sends may take a share of the time, and half a second', async () => {
+test('an update from a client may take half a second plus a share of the time', async () => {
   const worker = open({ documentSeconds: 5 })
   await assert.rejects(
     worker.within(slow.length / 1e6).run('linesFrom', 'text/markdown', slow),

@@ -68,7 +68,7 @@ test('a cursor of another log, or from after the end, is not recovered', async (
     assert.deepEqual(await read('quiet', cursor), [false, [1, 2], 2])
 })
 
-test('a reader passes what cannot be read, once, and is told that it missed something', async (context) => {
+test('a reader skips unreadable messages once, and is told that it missed something', async (context) => {
   const file = openLogFile(newFile(context))
   const { database } = file
   const losses: string[] = []

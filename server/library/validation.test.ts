@@ -101,7 +101,7 @@ test('the application may wait for its own schema as long as it likes', async ()
 
 const nested = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels))
 
-test('what a schema returns may be nested 100 levels deep; deeper is its failure, and names the depth', async () => {
+test('a schema’s result may be nested 100 levels deep; a deeper one is its failure, and names the depth', async () => {
   for (const [levels, end] of [
     [100, 'stored'],
     [101, 'bad-shape'],
@@ -118,7 +118,7 @@ test('what a schema returns may be nested 100 levels deep; deeper is its failure
     }
 })
 
-test('what overflows the stack is too deep', () => {
+test('data that overflows the stack is too deep', () => {
   let value: unknown = { toJSON: () => 1 }
   for (let level = 0; level < 200_000; level += 1) value = [value]
   assert.throws(
@@ -127,7 +127,7 @@ test('what overflows the stack is too deep', () => {
   )
 })
 
-test('what is no JSON is named', () => {
+test('a value that is not JSON is named', () => {
   assert.throws(
     () => jsonOf(undefined, 'publish'),
     /^TypeError: publish: the data is undefined; it must be JSON\.$/,
