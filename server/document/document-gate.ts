@@ -265,7 +265,7 @@ export class DocumentGate {
     this.#comparing = compared.catch(() => undefined)
     const found = await compared
     if (!found) return
-    const sentence = `Another sender has already written under client ${found.client} at clock ${found.clock}, and not the same: create your own Y.Doc, which gets a new client ID.`
+    const sentence = `Another sender has already written under client ${found.client} at clock ${found.clock}, with other content: create your own Y.Doc, which gets a new client ID.`
     throw new Refusal('not-your-client', sentence, id)
   }
 

@@ -86,5 +86,8 @@ function sessionBody(text: string): { readonly token?: string | null } {
   const given: unknown = text === '' ? {} : parseJson(text)
   const token = given instanceof Object && 'token' in given ? given.token : null
   if (token === null || typeof token === 'string') return { token }
-  throw new Refusal('bad-shape', 'A session is {"token": "…"}, or nothing for the application’s cookie.')
+  throw new Refusal(
+    'bad-shape',
+    'Send {"token": "…"}, or no body if the application’s cookie identifies you.',
+  )
 }

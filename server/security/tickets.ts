@@ -159,8 +159,7 @@ export class TicketGate implements Gate {
       return make()
     } catch (error) {
       this.#parts.onFailure(error)
-      const sentence =
-        'The answer of the application cannot be used (authorize); whoever operates it can see why.'
+      const sentence = 'The application gave an unusable answer (authorize); its operator can see why.'
       throw new Refusal('no-session', sentence)
     }
   }

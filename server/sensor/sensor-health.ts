@@ -81,7 +81,7 @@ export class SensorWatch {
     this.#note(false)
     if (this.#isPartlyDamaged) {
       const damaged = this.#damages.filter(Boolean).length
-      const sentence = `Of the last ${this.#damages.length} messages from ${path} ${damaged} were damaged and are not shown: check the cable and its ground, and the parity (now ${parity}).`
+      const sentence = `${damaged} of the last ${this.#damages.length} messages from ${path} were damaged and are not shown: check the cable and its ground, and the parity (now ${parity}).`
       this.#report('garbled', sentence, 'partly')
     } else this.#report('connected', `The sensor on ${path} is sending readings.`)
     this.#learnPace()

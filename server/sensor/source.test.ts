@@ -458,7 +458,7 @@ test('many damaged messages are reported although readings arrive; once, until n
   assert.deepEqual(line.names(), ['connected', 'garbled'])
   assert.equal(
     line.states[1]?.sentence,
-    'Of the last 24 messages from /dev/no-such-wind 8 were damaged and are not shown: check the cable and its ground, and the parity (now none).',
+    '8 of the last 24 messages from /dev/no-such-wind were damaged and are not shown: check the cable and its ground, and the parity (now none).',
   )
   assert.ok(line.readings.length > 130)
   send(line, 60, () => false)
