@@ -256,7 +256,7 @@ class Life {
     this.#add(draft, texts, edits, true)
   }
 
-  /** With all its texts, before all that waits. */
+  /** The halves have all texts of the draft, and go before waiting drafts. */
   #halved(id: string, halves: readonly Draft[]): void {
     const old = this.#ended(id, 'renamed')
     assert.deepEqual(halves.flatMap(textsIn), old.texts)
@@ -313,7 +313,7 @@ class Life {
       assert.ok(this.#time.now() >= this.#busyUntil, 'sends to a busy server')
       this.#newRound()
     }
-    // One that is being published is not known yet.
+    // A draft that is being published is not known yet.
     const next = [...this.#live.keys()].find((one) => !this.#sentNow.has(one)) ?? id
     assert.equal(id, next, 'sent out of order')
     this.#sentNow.add(id)
@@ -430,7 +430,7 @@ class Life {
     this.#store.onGone()
   }
 
-  /** The page sends what another window left after its own, and `drafts` before. */
+  /** The page sends another window's drafts after its own, `drafts` sends them before. */
   #adopt(): void {
     this.#windows += 1
     const from = `w${this.#windows}`
@@ -476,7 +476,7 @@ class Life {
     assert.deepEqual([unstored, kept], [edits, written])
   }
 
-  /** All that has not ended is in the browser as it is. */
+  /** Every draft that has not ended is in the browser, unchanged. */
   #checkKept(): void {
     for (const [id, { texts }] of this.#live) {
       const copy = this.#kept.get(id) ?? assert.fail(`${id} is not kept`)

@@ -104,7 +104,7 @@ interface Difference {
 
 /** Another window, as it is in Awareness. */
 interface Other {
-  /** Its own, unless somebody else was shown under that before. */
+  /** Its own number, unless that was already taken by another window. */
   readonly client: number
   readonly user: string | undefined
   readonly shown: Shown
@@ -277,7 +277,7 @@ export class CrosswindProvider {
     this.#end()
   }
 
-  /** Also of the awareness, unless it was given. Without `drafts`, what is not stored yet may be lost: see `whenSaved`. */
+  /** Also destroys its own awareness. Without `drafts`, unstored changes may be lost: see `whenSaved`. */
   destroy(): void {
     this.#isDestroyed = true
     this.disconnect()
@@ -451,7 +451,7 @@ export class CrosswindProvider {
     if (isDifference) this.#difference = null
     // A comparison follows, or the refusal of the document was reported already.
     if (this.#isBehind && !(isDifference && this.refused)) return
-    // It builds on one that was refused, or that a former log had.
+    // The update builds on a refused one, or on one that only a former log had.
     if (error.code === 'update-gap' && !isDifference) void this.#compare()
     else this.#refuse(error)
   }
@@ -689,7 +689,7 @@ export class CrosswindProvider {
     if (meta) meta.lastUpdated = Infinity
   }
 
-  /** The number that a window shows, or another one while somebody is shown under it. */
+  /** The number that a window shows, or another one while that is taken by another window. */
   #clientFor(wanted: number): number {
     const taken = new Set(Array.from(this.#others.values(), ({ client }) => client)).add(
       this.awareness.clientID,
@@ -717,7 +717,7 @@ export class CrosswindProvider {
 
 const ignore = () => undefined
 
-/** Updates that wait are merged, and find room however many there are. */
+/** Merges waiting updates, and accepts any number of them. */
 const merging = { mergeUpdates, minQueued: 1, takesAll: true }
 
 /** For `mergingPolicy`. */
@@ -727,7 +727,7 @@ export function mergeUpdates(updates: readonly UpdateBody[]): UpdateBody {
 
 const isUpdate = <One extends Draft>(draft: One): draft is One & Draft<'update'> => draft.kind === 'update'
 
-/** Names what Yjs has set aside, since it builds on an update that is missing; empty if nothing. */
+/** Identifies the updates that Yjs has set aside because they build on missing ones; empty if none. */
 function pendingIn({ store: { pendingStructs, pendingDs } }: Y.Doc): string {
   const sizes = [pendingStructs?.update.length, pendingDs?.length]
   return pendingStructs || pendingDs ? sizes.join() : ''
@@ -735,7 +735,7 @@ function pendingIn({ store: { pendingStructs, pendingDs } }: Y.Doc): string {
 
 const isEmpty = (doc: Y.Doc) => doc.store.clients.size === 0 && pendingIn(doc) === ''
 
-/** As `encodeStateAsUpdate`, without what Yjs has set aside, which the server would refuse. */
+/** As `encodeStateAsUpdate`, without the updates that Yjs has set aside, which the server would refuse. */
 function shownIn(doc: Y.Doc, known?: Uint8Array): Uint8Array {
   const update = Y.encodeStateAsUpdate(doc, known)
   if (pendingIn(doc) === '') return update
@@ -748,7 +748,7 @@ function shownIn(doc: Y.Doc, known?: Uint8Array): Uint8Array {
   return shown
 }
 
-/** Its rejection may be heard by nobody. */
+/** Prevents an unhandled rejection. */
 function resolvers() {
   const made = Promise.withResolvers<void>()
   made.promise.catch(ignore)

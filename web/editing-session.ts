@@ -246,7 +246,7 @@ export class EditingSession {
     void this.#drafts.look()
   }
 
-  /** Follows what is beside the document: the wind or, for the lab, probes. */
+  /** Follows the second channel, beside the document: the wind or, for the lab, probes. */
   #followRest() {
     const { isProbing } = this.#options
     const follower: Follower = {
@@ -262,7 +262,7 @@ export class EditingSession {
     return this.#connection.follow(isProbing ? probesChannel : windChannel, follower)
   }
 
-  /** From now on, this browser can show the document without the server. `given`: what the server opened the page with. */
+  /** From now on, this browser can show the document without the server. `given`: the document sent with the page. */
   keepBy(createKeeper: (parts: Omit<PageKeeperParts, 'keep'>) => PageKeeper, given: PageStart): void {
     const keeper = createKeeper({
       timers: browserTimers,
@@ -409,7 +409,7 @@ export class EditingSession {
     if (isOpen !== (before.link.state === 'open')) this.#keeper?.keep()
   }
 
-  /** With what the browser uses, where the server's view is that of a proxy. */
+  /** With the HTTP version that the browser uses, where the server sees only a proxy's. */
   #shownLink({ status, outbox: _, pending: __, windows: ___, ...state }: ConnectionState): ShownLink {
     const link = { ...this.#store.view().link, ...state, state: status }
     const mode = windowModeNamed(link.mode)
@@ -429,7 +429,7 @@ export class EditingSession {
     this.#windFeed.newLog()
   }
 
-  /** It may be started again, without what this window shows. */
+  /** Others may begin the document anew: this window must not bring its text back. */
   #erase(deletion: DeletionView): void {
     this.#store.change({ deletion: { ...deletion, isErased: true } })
     this.#provider.disconnect()

@@ -98,7 +98,7 @@ export class PageKeeper {
     }, keepPauseMs)
   }
 
-  /** The window may end at any moment. What is typed without a connection is among the drafts. */
+  /** The window may end at any moment. Text typed without a connection is among the drafts. */
   leave(): void {
     if (this.#parts.isOpen()) this.keep()
   }

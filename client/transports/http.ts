@@ -47,7 +47,7 @@ function jsonIn(text: string) {
   }
 }
 
-/** Requests below one address. Each rejects with an `HttpError`, or with another one if no answer comes. */
+/** Requests below one address. Each rejects with an `HttpError`, or with another error if no answer comes. */
 export class Http {
   readonly #base: string
   readonly #limits: Parameters<Send>[3]

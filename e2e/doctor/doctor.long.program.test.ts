@@ -14,7 +14,7 @@ import { startTestServer, type TestServer } from '../../server/testing.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
 import { diagnose, type Examination, examine } from './doctor.ts'
 
-/** Nothing that works takes as long. */
+/** Longer than any working answer takes. */
 const hangMs = 60_000
 
 const folder = temporaryFolder()

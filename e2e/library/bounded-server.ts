@@ -21,7 +21,7 @@ const { limits } = defaultConfig
 /** Bytes that the log keeps: on a disk, too, the default of a log in memory. */
 export const keptBytes = limits.memoryBytes
 
-/** With default limits otherwise; its heap is bounded. Who sends the token NAME writes to `room.NAME` and `checked.NAME`. */
+/** Default limits otherwise, and a bounded heap. The token NAME may write to `room.NAME` and `checked.NAME`. */
 export async function startBoundedServer(t: TestContext, kind: 'memory' | 'sqlite') {
   const storage: Storage = kind === 'memory' ? kind : { kind, folder: temporaryFolder(t) }
   const child = fork(import.meta.filename, [JSON.stringify(storage)], {

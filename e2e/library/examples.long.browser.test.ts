@@ -133,7 +133,7 @@ async function chat(opened: AsyncDisposableStack, addresses: readonly [string, s
   return ann
 }
 
-/** Bytes of what a page loads that uses no more of the client than this. */
+/** Bytes that a page loads which uses only these parts of the client. */
 async function sizeOf(code: string): Promise<number> {
   const { outputFiles } = await build({
     stdin: { contents: code, resolveDir: join(root, 'client/dist') },

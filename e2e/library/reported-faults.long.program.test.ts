@@ -46,7 +46,7 @@ interface Follower {
   readonly heard: readonly string[]
   /** Resolves once it is connected, or is not. */
   is(connected: boolean): Promise<unknown>
-  /** Resolves once it has heard all that it will of what was published. */
+  /** Resolves once all published messages that will arrive have arrived. */
   settled(): Promise<unknown>
 }
 

@@ -346,7 +346,7 @@ export class GuestConnections {
     server.on('session', (session: ServerHttp2Session) => this.#takeSession(session))
   }
 
-  /** Accepts it all the same: other open connections are the application's. */
+  /** Accepts the connection nevertheless: the other open ones belong to the application. */
   #countSocket(socket: Socket): void {
     this.#sockets += 1
     socket.once('close', () => {

@@ -639,7 +639,7 @@ export class History {
     }
   }
 
-  /** Erases from the tables what the log's owner has erased elsewhere. */
+  /** Erases from the tables the messages that the log's owner has erased elsewhere. */
   eraseDropped(channels: readonly Erasable[]): void {
     for (const { number, upTo, survivors } of channels) this.#tables.erase(number, upTo, survivors)
   }

@@ -8,7 +8,7 @@ import { Sequencer } from './sequencer.ts'
 import { beginEpoch, checkpoint, closeEpoch, explain, type LogFile, openLogFile } from './sqlite-file.ts'
 import { type Entry, isFull, Tables } from './tables.ts'
 
-/** The failure that an acknowledged message survives: a killed process, or also a power cut. */
+/** The failure that acknowledged messages survive: a killed process, or also a power cut. */
 export type Durability = 'process' | 'machine'
 
 interface SqliteLogParts extends LogParts {

@@ -91,7 +91,7 @@ interface AccessParts {
   readonly sessionMs: number
   /** Clock of the server, by which sessions end: no setting of the machine's clock moves it. */
   readonly now: Clock
-  /** `Date.now`: tokens are also of other processes, such as `npm run invite`. */
+  /** `Date.now`, since other processes, such as `npm run invite`, also make tokens. */
   readonly clock: Clock
   /** Maximum number of cached verified sessions; a few hundred bytes each. */
   readonly cachedSessions?: number

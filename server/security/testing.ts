@@ -23,7 +23,7 @@ export const hourMs = 3_600_000
 
 export const toWrite: Permission = { channels: ['main', 'notes'], may: 'write' }
 
-/** Allows everything, but for `change`. */
+/** Allows everything except as `change` says. */
 export function grantWith(change: Partial<ConstructorParameters<typeof Grant>[0]>): Grant {
   return new Grant({ ...openGrant, ...change })
 }

@@ -136,7 +136,7 @@ export class TicketGate implements Gate {
 
   async #permitFor(headers: IncomingHttpHeaders, token: string | null): Promise<DatedPermit> {
     const { authorize, clock, revocations, onFailure } = this.#parts
-    // Before it is asked: what it answers may be older than a revocation that arrives meanwhile.
+    // Read before asking: the answer may be older than a revocation that arrives meanwhile.
     const position = formatCursor(revocations.position)
     const issuedAt = clock()
     let answer: unknown
@@ -153,7 +153,7 @@ export class TicketGate implements Gate {
     throw new Refusal('no-session', 'The application does not allow this; sign in to it.')
   }
 
-  /** Refuses a client because of what the application answered, and tells the operator. */
+  /** Refuses a client whose application gave an invalid answer, and reports it to the operator. */
   #usable<Made>(make: () => Made): Made {
     try {
       return make()
