@@ -16,7 +16,7 @@ import {
   serverFlags,
 } from './child-process.mjs'
 
-const serverSources = ['server', 'certs', 'crosswind.config.ts']
+const serverSources = ['protocol', 'server', 'certs', 'crosswind.config.ts']
 
 function isServerSource(file) {
   const [folder] = relative(root, file).split(sep)

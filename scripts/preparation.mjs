@@ -104,7 +104,7 @@ export function buildSources() {
     'client',
     'server/document',
     'server/page',
-    'server/wire',
+    'protocol',
     'package-lock.json',
   ].flatMap(filesBelow)
   return sources.filter((file) => !/\.test\.tsx?$/.test(file))

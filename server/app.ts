@@ -5,6 +5,7 @@ import type { Readable } from 'node:stream'
 import Router from '@koa/router'
 import Koa from 'koa'
 import websockify from 'koa-websocket'
+import type { Stored } from '../protocol/messages.ts'
 import type { EngineSettings } from './config/engine-settings.ts'
 import { answerErrors, reportFailure } from './http/refusals.ts'
 import { RateLimit } from './hub/rate-limit.ts'
@@ -32,7 +33,6 @@ import {
 } from './transports/transport.ts'
 import { type Answer, isJson, mountUplink } from './transports/uplink.ts'
 import { websocket } from './transports/websocket.ts'
-import type { Stored } from './wire/messages.ts'
 
 /** CONTRIBUTING.md says what else a new transport needs. */
 const transports: readonly ServerTransport[] = [sse, websocket, longPolling, polling, streaming]

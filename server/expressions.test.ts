@@ -18,7 +18,7 @@ const isLeftOut = (path: string) =>
   /^server\/(sensor|config)\/|^web\/(dist\/|vite\.config)|\.d\.ts$|\.test\.ts$|testing\.ts$|-contract\.ts$/.test(
     path,
   )
-const paths = globSync('{server,web}/**/*.{ts,tsx}', { cwd: root })
+const paths = globSync('{protocol,server,web}/**/*.{ts,tsx}', { cwd: root })
   .map((path) => path.split(sep).join('/'))
   .filter((path) => !isLeftOut(path))
 
@@ -28,7 +28,7 @@ const paths = globSync('{server,web}/**/*.{ts,tsx}', { cwd: root })
 const composed: Readonly<Record<string, string>> = {
   'server/security/access.ts': 'the only repetition, of spaces, is followed by something else',
   'server/page/page-messages.ts': 'one class without repetition',
-  'server/wire/messages.ts': 'anchored, one class of at most 64 bytes, or of a fixed number',
+  'protocol/messages.ts': 'anchored, one class of at most 64 bytes, or of a fixed number',
 }
 
 /** Expressions for which the checker takes too long, with the reason why they are harmless. */

@@ -1,9 +1,9 @@
 // HTTP/3, by Caddy in front of the server: Node has none of its own.
 
+import type { Timers } from '../protocol/time.ts'
 import { addressOf, type Caddy, type FrontSettings, startCaddy } from '../scripts/caddy.ts'
 import { occupy } from '../scripts/open-port.ts'
 import { output } from './output.ts'
-import type { Timers } from './wire/time.ts'
 
 interface Http3Settings extends Omit<FrontSettings, 'ports'> {
   /** For HTTP/3 over UDP, and for HTTP/2 and HTTP/1.1 over TCP. */

@@ -4,6 +4,8 @@ import { get } from 'node:https'
 import { isIPv6 } from 'node:net'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { isChannelName, maxChannelBytes } from '../protocol/messages.ts'
+import type { ByHttp } from '../protocol/modes.ts'
 import { isWildcard, originFor } from '../scripts/addresses.ts'
 import { whenReaderIsGone } from '../scripts/process.ts'
 import {
@@ -24,8 +26,6 @@ import {
   maxChannels,
   type Permission,
 } from './security/access.ts'
-import { isChannelName, maxChannelBytes } from './wire/messages.ts'
-import type { ByHttp } from './wire/modes.ts'
 
 const help = `Prints an invitation link. Until it expires, it admits every browser that opens it.
 

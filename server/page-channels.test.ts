@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Refusal } from '../protocol/refusal.ts'
+import { createSeededRandom } from '../protocol/time.ts'
 import { countTo } from './hub/hub-testing.ts'
 import { admitChannel, pageRights } from './page-channels.ts'
 import { channelsOfPage } from './page-testing.ts'
 import type { Permission } from './security/access.ts'
 import { openGrant, refuseReading, refuseWriting } from './security/grants.ts'
 import { grantWith } from './security/testing.ts'
-import { Refusal } from './wire/refusal.ts'
-import { createSeededRandom } from './wire/time.ts'
 
 const grantOf = (permission: Permission) => grantWith(pageRights(permission))
 const writer = grantOf({ channels: ['main', 'notes'], may: 'write' })

@@ -1,5 +1,8 @@
 // The types of the page's channels: documents, wind, probes; who may read and write.
 
+import { cutText } from '../protocol/graphemes.ts'
+import { isChannelName, maxChannelBytes } from '../protocol/messages.ts'
+import { Refusal } from '../protocol/refusal.ts'
 import { boolean, list, matching, number, object, text } from './channels/shapes.ts'
 import { documentLife } from './document/document-life.ts'
 import type { EditRules } from './document/document-writes.ts'
@@ -16,9 +19,6 @@ import {
   windChannel,
 } from './page/page-messages.ts'
 import type { Permission } from './security/access.ts'
-import { cutText } from './wire/graphemes.ts'
-import { isChannelName, maxChannelBytes } from './wire/messages.ts'
-import { Refusal } from './wire/refusal.ts'
 
 /** Written by the sensor's source. */
 const wind: ChannelType = {

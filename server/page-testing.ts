@@ -1,5 +1,6 @@
 // The page's channels for tests: their types and what clients may send there.
 
+import { createManualTime } from '../protocol/testing.ts'
 import { processTimers } from '../scripts/process.ts'
 import { type TypeOf, typesByName } from './channels/channel-type.ts'
 import { type DocumentRules, withUpdates } from './channels/document-types.ts'
@@ -15,7 +16,6 @@ import type { Gate } from './security/grants.ts'
 import { ReadingRate } from './transports/answers.ts'
 import { type AnyRequest, Bodies } from './transports/bodies.ts'
 import { Budget } from './transports/budget.ts'
-import { createManualTime } from './wire/testing.ts'
 
 const anyContent: EditRules = {
   refuse: () => null,

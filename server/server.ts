@@ -4,6 +4,7 @@ import { createHmac } from 'node:crypto'
 import { resolve } from 'node:path'
 import Router from '@koa/router'
 import Koa from 'koa'
+import type { HttpVersion, WindowHttp } from '../protocol/modes.ts'
 import { processTimers } from '../scripts/process.ts'
 import type { Config } from './config/config.ts'
 import { Directory } from './document/directory.ts'
@@ -23,7 +24,6 @@ import { isOpenPath, mountSession } from './routes/session.ts'
 import { Access, isOpenTo, loadKey } from './security/access.ts'
 import { publishReadings, startSource } from './sensor/source.ts'
 import { mountWindHistory, WindRecorder } from './wind-recorder.ts'
-import type { HttpVersion, WindowHttp } from './wire/modes.ts'
 
 interface ServerParts {
   readonly config: Config

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { join, posix, sep } from 'node:path'
 import { test } from 'node:test'
-import { transportNames, windowHttpVersions, windowModes } from './wire/modes.ts'
+import { transportNames, windowHttpVersions, windowModes } from '../protocol/modes.ts'
 
 interface Source {
   /** Relative to the project's root, with slashes: `server/hub/hub.ts`. */
@@ -15,7 +15,7 @@ interface Source {
 }
 
 const root = join(import.meta.dirname, '..')
-const sources = globSync('{client,server,web,e2e,certs,scripts}/**/*.{ts,tsx,mjs}', { cwd: root })
+const sources = globSync('{protocol,client,server,web,e2e,certs,scripts}/**/*.{ts,tsx,mjs}', { cwd: root })
   .filter((path) => !/node_modules|\bdist\b/.test(path))
   .map((path) => readSource(path.split(sep).join('/')))
 
@@ -60,22 +60,22 @@ function importsOf(names: readonly string[], isThere: (path: string) => boolean)
 }
 
 test('there are sources to check', () => {
-  for (const folder of ['server/wire/', 'server/hub/', 'server/log/', 'client/', 'e2e/browser/']) {
+  for (const folder of ['protocol/', 'server/hub/', 'server/log/', 'client/', 'e2e/browser/']) {
     const imports = sources.filter(({ path }) => path.startsWith(folder)).flatMap((source) => source.imports)
     assert.ok(imports.length > 0, `no import was found in ${folder}`)
   }
 })
 
-test('the wire imports nothing but itself, and what is shared of the page nothing but the wire', () => {
-  assert.deepEqual(foreignImports('server/wire/', ['server/wire/']), [])
-  assert.deepEqual(foreignImports('server/page/', ['server/page/', 'server/wire/']), [])
+test('the protocol imports nothing but itself, and what is shared of the page nothing but the protocol', () => {
+  assert.deepEqual(foreignImports('protocol/', ['protocol/']), [])
+  assert.deepEqual(foreignImports('server/page/', ['server/page/', 'protocol/']), [])
 })
 
 test('neither has a clock, timer, randomness, browser or process of its own', () => {
   const impure =
     /\b(?:Math\.random|Date\.now|new Date|performance|set(?:Timeout|Interval|Immediate)|queueMicrotask|requestAnimationFrame|(?<!['-])document|globalThis|navigator|location|localStorage|crypto|fetch|process|Buffer)\b/
   const found = sources
-    .filter(({ path }) => /^server\/(wire|page)\//.test(path) && !isTest(path))
+    .filter(({ path }) => /^(protocol|server\/page)\//.test(path) && !isTest(path))
     .flatMap(({ path, text }) => {
       const word = impure.exec(withoutComments(text))
       return word ? [`${path} says ${word[0]}`] : []
@@ -87,7 +87,7 @@ function withoutComments(text: string): string {
   return text.replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '')
 }
 
-test('the log imports the wire and its storage, and nothing else', () => {
+test('the log imports the protocol and its storage, and nothing else', () => {
   const keeping = [
     'node:diagnostics_channel',
     'node:sqlite',
@@ -104,7 +104,7 @@ test('the log imports the wire and its storage, and nothing else', () => {
     '@aws-sdk/client-sqs',
   ]
   const inTests = ['node:child_process', 'node:events', 'node:net', 'node:url', 'node:readline', 'scripts/']
-  const may = ['server/log/', 'server/channels/channel-type.ts', 'server/wire/', ...keeping]
+  const may = ['server/log/', 'server/channels/channel-type.ts', 'protocol/', ...keeping]
   const isForTests = (found: string) => /^\S*(\.test|-contract|-testing)\.ts /.test(found)
   const foreign = foreignImports('server/log/', may)
   assert.deepEqual(
@@ -122,16 +122,16 @@ test('access control imports neither the hub nor the transports', () => {
   assert.deepEqual(found, [])
 })
 
-test('the hub imports the wire, the log and the contract of channels, and no transport', () => {
-  const may = ['server/hub/', 'server/wire/', 'server/log/', 'server/channels/']
+test('the hub imports the protocol, the log and the contract of channels, and no transport', () => {
+  const may = ['server/hub/', 'protocol/', 'server/log/', 'server/channels/']
   assert.deepEqual(foreignImports('server/hub/', may), [])
 })
 
-test('of the server, the page imports only the wire, what is shared of the page, and the document’s model', () => {
+test('of the server, the page imports only what is shared of the page, and the document’s model', () => {
   const isPage = (path: string) => path.startsWith('web/')
   const known = importsOf(['server/'], isPage).filter(
     (found) =>
-      !/ imports server\/(wire\/|page\/|document\/(file-kind|html|line-reader|markdown|rich-text|text-diff|wrong-files-testing)\.ts)/.test(
+      !/ imports server\/(page\/|document\/(file-kind|html|line-reader|markdown|rich-text|text-diff|wrong-files-testing)\.ts)/.test(
         found,
       ),
   )
@@ -139,9 +139,9 @@ test('of the server, the page imports only the wire, what is shared of the page,
   assert.deepEqual(importsOf(['e2e/', 'certs/', 'scripts/'], isPage), [])
 })
 
-test('the client imports the wire, no package, and nothing of the page', () => {
+test('the client imports the protocol, no package, and nothing of the page', () => {
   assert.deepEqual(
-    foreignImports('client/', ['client/', 'server/wire/']).filter(
+    foreignImports('client/', ['client/', 'protocol/']).filter(
       (found) =>
         !/^\S*(\.test|testing)\.ts imports node:/.test(found) &&
         !/^client\/yjs\.ts imports (yjs|y-protocols\/awareness)$/.test(found) &&
@@ -216,7 +216,7 @@ const pageFiles = [
 /** Server files that the page may know: the library's door, its own files, and those open to anybody. */
 const ofPage = [
   'server/index.ts',
-  'server/wire/',
+  'protocol/',
   'server/page/',
   'server/config/',
   'server/output.ts',
@@ -283,7 +283,7 @@ test('only one folder drives browsers', () => {
 
 /** Files that may compare with a name of the table, and why. */
 const comparing: Readonly<Record<string, string>> = {
-  'server/wire/modes.ts': 'it is the table',
+  'protocol/modes.ts': 'it is the table',
   'server/http/websockets.ts': 'RFC 8441 names the protocol that a CONNECT asks for',
   'e2e/clients/http-client.ts': 'Node has a client of its own for each HTTP version',
   'e2e/lab/mode-names.ts': 'the papers’ baseline is WebSocket, unless the command names another',

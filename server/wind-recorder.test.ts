@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
+import type { Draft } from '../protocol/messages.ts'
+import type { Timers } from '../protocol/time.ts'
 import { processTimers } from '../scripts/process.ts'
 import type { Log, OnMessage } from './log/log.ts'
 import { ampleLimits, given, littleMemory, newFile } from './log/log-testing.ts'
@@ -11,8 +13,6 @@ import { openSqliteLog } from './log/sqlite-log.ts'
 import { type PastWind, readSnapshot } from './page/wind-history.ts'
 import { fault, gustyWind, readingDraft, store } from './page/wind-testing.ts'
 import { WindRecorder } from './wind-recorder.ts'
-import type { Draft } from './wire/messages.ts'
-import type { Timers } from './wire/time.ts'
 
 const now = 1_700_000_000_000
 const limits = { ...ampleLimits, messages: 100_000, bytes: 1e9, ageMs: 1e9 }

@@ -3,11 +3,11 @@
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type Router from '@koa/router'
+import { type Cursor, isKind, type Message } from '../protocol/messages.ts'
+import type { Timers } from '../protocol/time.ts'
 import type { ReadableLog } from './index.ts'
 import { windChannel } from './page/page-messages.ts'
 import { WindHistory } from './page/wind-history.ts'
-import { type Cursor, isKind, type Message } from './wire/messages.ts'
-import type { Timers } from './wire/time.ts'
 
 type WindLog = Pick<ReadableLog, 'follow' | 'numberAt' | 'read' | 'snapshot'>
 

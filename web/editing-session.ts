@@ -23,6 +23,15 @@ import {
 } from '../client/drafts.ts'
 import { browserTimers } from '../client/wire.ts'
 import { CrosswindProvider, mergeUpdates } from '../client/yjs.ts'
+import {
+  type Bodies,
+  type Draft,
+  isKind,
+  type Kind,
+  type Message,
+  parseCursor,
+} from '../protocol/messages.ts'
+import { nameInUse, type WindowMode, windowModeNamed, windowModes } from '../protocol/modes.ts'
 import type { Line } from '../server/document/rich-text.ts'
 import {
   deletedForMs,
@@ -31,15 +40,6 @@ import {
   probesChannel,
   windChannel,
 } from '../server/page/page-messages.ts'
-import {
-  type Bodies,
-  type Draft,
-  isKind,
-  type Kind,
-  type Message,
-  parseCursor,
-} from '../server/wire/messages.ts'
-import { nameInUse, type WindowMode, windowModeNamed, windowModes } from '../server/wire/modes.ts'
 import { platform } from './axios-http.ts'
 import { BrowserHttp } from './browser-http.ts'
 import { Binding } from './editor/binding.ts'

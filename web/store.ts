@@ -2,10 +2,10 @@
 
 import type { ConnectionState } from '../client/connect.ts'
 import type { OutboxState } from '../client/drafts.ts'
+import type { Share } from '../protocol/modes.ts'
 import type { NamedVersion, ReadingBody, SensorBody } from '../server/page/page-messages.ts'
 import { noFigures, type WindFigures } from '../server/page/wind-statistics.ts'
 import { isWindUnit, type WindUnit } from '../server/page/wind-units.ts'
-import type { Share } from '../server/wire/modes.ts'
 import type { Person } from './editor/presence.ts'
 import type { ViewName } from './page/views.ts'
 

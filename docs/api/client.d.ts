@@ -250,7 +250,7 @@ declare function transportsOver(platform: Platform | undefined, transports: read
 declare function twoSidedP(t: number, degreesOfFreedom: number): number;
 declare function whenDue({ acceptedAt }: Pick<Message, 'acceptedAt'>, receivedAt: number, offsetMs?: number): number;
 declare function windowModeNamed(name: string): WindowMode | undefined;
-declare module '../wire/bodies.ts' {
+declare module '../../protocol/bodies.ts' {
   interface Bodies {
     edit: EditBody;
     title: TitleBody;

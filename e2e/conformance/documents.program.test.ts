@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import * as Y from 'yjs'
+import type { HistoryPortion } from '../../protocol/document-history.ts'
+import { httpVersions } from '../../protocol/modes.ts'
 import { temporaryFolder } from '../../server/folder-testing.ts'
 import type { DocumentList, InvitationAnswer } from '../../server/page/document-api.ts'
 import { startTestServer, type TestServer, testConfig } from '../../server/testing.ts'
-import type { HistoryPortion } from '../../server/wire/document-history.ts'
-import { httpVersions } from '../../server/wire/modes.ts'
 import { draftOf, nameOf, newKey } from '../clients/client.ts'
 import { connectHttp, type HttpClient, type HttpRequest, redeem, textOf } from '../clients/http-client.ts'
 

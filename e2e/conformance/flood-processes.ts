@@ -2,10 +2,10 @@
 
 import { type ChildProcess, fork } from 'node:child_process'
 import { on, once } from 'node:events'
+import type { HttpVersion } from '../../protocol/modes.ts'
 import { serverEnvironment, serverFlags } from '../../scripts/child-process.mjs'
 import { collectGarbage } from '../../scripts/garbage.ts'
 import type { Config } from '../../server/config/config.ts'
-import type { HttpVersion } from '../../server/wire/modes.ts'
 import type { AttackName } from './attacks.ts'
 import type { FloodName, Target } from './floods.ts'
 

@@ -7,15 +7,15 @@ import { globSync, readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
+import { byeCodes, type DownFrame } from '../../protocol/messages.ts'
+import { windowModes } from '../../protocol/modes.ts'
+import { statuses } from '../../protocol/refusal.ts'
 import type { Config } from '../../server/config/config.ts'
 import { isKnown, type LineFormat, type Marks } from '../../server/document/rich-text.ts'
 import { temporaryFolder } from '../../server/folder-testing.ts'
 import type { WindColumns, WindSnapshot } from '../../server/page/wind-history.ts'
 import { channelsOfPage } from '../../server/page-testing.ts'
 import { startTestServer } from '../../server/testing.ts'
-import { byeCodes, type DownFrame } from '../../server/wire/messages.ts'
-import { windowModes } from '../../server/wire/modes.ts'
-import { statuses } from '../../server/wire/refusal.ts'
 
 const root = join(import.meta.dirname, '../..')
 const protocol = readFileSync(join(root, 'PROTOCOL.md'), 'utf8')

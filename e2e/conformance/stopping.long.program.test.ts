@@ -9,8 +9,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import tls from 'node:tls'
+import { type HttpVersion, httpVersions } from '../../protocol/modes.ts'
 import { temporaryFolder } from '../../server/folder-testing.ts'
-import { type HttpVersion, httpVersions } from '../../server/wire/modes.ts'
 import { connectHttp } from '../clients/http-client.ts'
 
 const root = join(import.meta.dirname, '../..')

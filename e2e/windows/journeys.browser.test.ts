@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, afterEach, before, test } from 'node:test'
+import { type Mode, modeNamed, modes } from '../../protocol/modes.ts'
 import { temporaryFolder } from '../../server/folder-testing.ts'
 import { documentPath } from '../../server/page/document-api.ts'
 import { testConfig } from '../../server/testing.ts'
-import { type Mode, modeNamed, modes } from '../../server/wire/modes.ts'
 import { type BrowserWindow, until } from '../browser/browser.ts'
 import { startProxy } from '../network/cutting-proxy.ts'
 import {

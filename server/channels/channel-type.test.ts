@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Refusal } from '../../protocol/refusal.ts'
 import { processTimers } from '../../scripts/process.ts'
 import { defaultConfig } from '../config/config.ts'
 import { admitDraft } from '../hub/admission.ts'
@@ -8,11 +9,10 @@ import { openHub, refusalOf, settled } from '../hub/hub-testing.ts'
 import { Channels } from '../library/channels.ts'
 import { ampleLimits, idsOf } from '../log/log-testing.ts'
 import { createMemoryLog } from '../log/memory-log.ts'
-import { Refusal } from '../wire/refusal.ts'
 import { type ChannelType, fits, type Gate, typesByName } from './channel-type.ts'
 import { number, object } from './shapes.ts'
 
-declare module '../wire/bodies.ts' {
+declare module '../../protocol/bodies.ts' {
   interface Bodies {
     count: { readonly total: number }
   }

@@ -5,12 +5,12 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { z } from 'zod'
+import { transportNames } from '../../protocol/modes.ts'
 import { temporaryFolder } from '../folder-testing.ts'
-import { transportNames } from '../wire/modes.ts'
 import { type ConfigSources, defaultConfig, loadConfig, readFlags, wantsHelp } from './config.ts'
 import { choice, quantity } from './fields.ts'
 
-const nowhere = join(import.meta.dirname, '../wire')
+const nowhere = join(import.meta.dirname, '../../protocol')
 
 const load = (argv: string, sources: Partial<ConfigSources> = {}) =>
   loadConfig({ argv: argv.split(' ').filter((word) => word !== ''), env: {}, cwd: nowhere, ...sources })

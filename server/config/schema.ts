@@ -2,7 +2,7 @@
 // docs/settings.md.
 
 import { z } from 'zod'
-import { shareNames, transportNames, windowHttpVersions } from '../wire/modes.ts'
+import { shareNames, transportNames, windowHttpVersions } from '../../protocol/modes.ts'
 import { engineShape as engine } from './engine-settings.ts'
 import {
   type ConfigKey,

@@ -1,8 +1,8 @@
 // The documents in the log, with titles and last changes; read at the first request, then followed.
 
+import { isKind, type Message } from '../../protocol/messages.ts'
 import type { ReadableLog } from '../index.ts'
 import { mainChannel, probesChannel, windChannel } from '../page/page-messages.ts'
-import { isKind, type Message } from '../wire/messages.ts'
 
 export interface DocumentEntry {
   /** Empty until the document is named. */

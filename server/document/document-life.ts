@@ -1,8 +1,8 @@
 // The life of a document in the log: deleted, restored, erased a day later, or spared if it is empty.
 
+import { Refusal } from '../../protocol/refusal.ts'
 import type { ChannelType, Content } from '../channels/channel-type.ts'
 import { deletedForMs, emptyForMs, hasContent } from '../page/page-messages.ts'
-import { Refusal } from '../wire/refusal.ts'
 
 /** Delay before a window retries its changes to a deleted document, which may be restored. */
 const deletedMs = 5000

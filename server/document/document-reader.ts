@@ -1,10 +1,10 @@
 // Reads documents from the log: the lines of a shared document, or of an earlier version's edit.
 
 import * as Y from 'yjs'
+import { formatCursor, isKind, type Message } from '../../protocol/messages.ts'
 import type { Log } from '../log/log.ts'
 // Declares the page's kinds of messages.
 import type {} from '../page/page-messages.ts'
-import { formatCursor, isKind, type Message } from '../wire/messages.ts'
 import { readHtml } from './html.ts'
 import { createDocument, documentText, type Line, linesOf } from './rich-text.ts'
 

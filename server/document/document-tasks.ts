@@ -1,9 +1,9 @@
 // The tasks of the page's document threads: plain data in, plain data out.
 
 import * as Y from 'yjs'
+import type { Message } from '../../protocol/messages.ts'
 import { performTasks } from '../documents.ts'
 import type { TextType } from '../page/document-api.ts'
-import type { Message } from '../wire/messages.ts'
 import { documentOf, linesIn } from './document-reader.ts'
 import { readHtml, writeHtml } from './html.ts'
 import { readMarkdown, writeMarkdown } from './markdown.ts'

@@ -1,11 +1,11 @@
 // Writes a program's text as one message, and converts whole contents of earlier versions.
 
 import { hash } from 'node:crypto'
+import { type Draft, isKind, type Message, type Stored } from '../../protocol/messages.ts'
+import { isRefusal, Refusal } from '../../protocol/refusal.ts'
+import type { Clock } from '../../protocol/time.ts'
 import type { ChannelType, Prepare, Store } from '../channels/channel-type.ts'
 import { idTaken, type Log } from '../log/log.ts'
-import { type Draft, isKind, type Message, type Stored } from '../wire/messages.ts'
-import { isRefusal, Refusal } from '../wire/refusal.ts'
-import type { Clock } from '../wire/time.ts'
 import { documentDeleted } from './document-life.ts'
 import { contentOf, findDocument, isDeleted } from './document-reader.ts'
 import type { PageTasks, Rewriting } from './document-tasks.ts'

@@ -1,6 +1,6 @@
 // Reads other programs' HTML: hidden elements, tables, code, formulas, comments and footnotes.
 
-import { cutText } from '../wire/graphemes.ts'
+import { cutText } from '../../protocol/graphemes.ts'
 import { callOf, isCallSign, noteCalledAt, noteNamed, replaceCalls, startOfNote } from './footnotes.ts'
 import {
   alignIn,

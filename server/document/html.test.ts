@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { JSDOM } from 'jsdom'
-import { createSeededRandom } from '../wire/time.ts'
+import { createSeededRandom } from '../../protocol/time.ts'
 import { copiedPages } from './clipboards-testing.ts'
 import { readCode, readHtml, readText, writeHtml, writeText } from './html.ts'
 import { createDocument, documentText, type Line, linesOf } from './rich-text.ts'

@@ -1,7 +1,7 @@
 // HTML: read as a document's lines, however malformed, and written from lines.
 
 import { type Token, Tokenizer, TokenizerMode } from 'parse5'
-import { withoutHalves } from '../wire/graphemes.ts'
+import { withoutHalves } from '../../protocol/graphemes.ts'
 import { ForeignReader } from './foreign-reader.ts'
 import {
   blockTags,

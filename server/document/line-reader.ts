@@ -1,6 +1,6 @@
 // Reads HTML elements in document order as a document's lines, from a DOM or from a text's tags.
 
-import { excerptOf, withoutHalves } from '../wire/graphemes.ts'
+import { excerptOf, withoutHalves } from '../../protocol/graphemes.ts'
 import {
   deepestLevel,
   depthsOf,

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createSeededRandom } from '../wire/time.ts'
+import { createSeededRandom } from '../../protocol/time.ts'
 import { readHtml, writeHtml } from './html.ts'
 import { readMarkdown, writeMarkdown } from './markdown.ts'
 import { formatOf, type Line, type Marks, sameMarks } from './rich-text.ts'

@@ -7,7 +7,7 @@
 // are ignored, never an error.
 
 import * as Y from 'yjs'
-import { cutText } from '../wire/graphemes.ts'
+import { cutText } from '../../protocol/graphemes.ts'
 
 /** Inline formatting, as attributes of the text. */
 export interface Marks {

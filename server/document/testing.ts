@@ -2,8 +2,8 @@
 
 import type { TestContext } from 'node:test'
 import * as Y from 'yjs'
+import { upsert } from '../../protocol/upsert.ts'
 import type { Log } from '../log/log.ts'
-import { upsert } from '../wire/upsert.ts'
 import { type PageTasks, tasks } from './document-tasks.ts'
 import type { Documents } from './document-worker.ts'
 import type { Ledger } from './ledger.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type * as Y from 'yjs'
-import { createSeededRandom } from '../wire/time.ts'
+import { createSeededRandom } from '../../protocol/time.ts'
 import { changeLines, createDocument, documentText, type Line, linesOf } from './rich-text.ts'
 import { changesBetween } from './text-diff.ts'
 

@@ -2,9 +2,9 @@
 
 import { parentPort, workerData } from 'node:worker_threads'
 import * as Y from 'yjs'
+import { contradiction } from '../../protocol/contradiction.ts'
+import type { Message } from '../../protocol/messages.ts'
 import { lowerThreadPriority } from '../node-internals.ts'
-import { contradiction } from '../wire/contradiction.ts'
-import type { Message } from '../wire/messages.ts'
 import { recordOf } from './document-record.ts'
 import { isQuick } from './reading-cost.ts'
 import { createDocument } from './rich-text.ts'

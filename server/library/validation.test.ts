@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Draft } from '../../protocol/messages.ts'
+import { Refusal } from '../../protocol/refusal.ts'
+import { createManualTime } from '../../protocol/testing.ts'
 import { defaultConfig } from '../config/config.ts'
 import { KeptJson } from '../log/kept-json.ts'
-import type { Draft } from '../wire/messages.ts'
-import { Refusal } from '../wire/refusal.ts'
-import { createManualTime } from '../wire/testing.ts'
 import type { StandardSchema } from './standard-schema.ts'
 import { jsonOf, Validation } from './validation.ts'
 

@@ -1,13 +1,13 @@
 // The page's additions to the wire: kinds of messages, channels, senders, settings (PROTOCOL.md).
 
-import { cutText } from '../wire/graphemes.ts'
-import { isKind, type Message, type Polling } from '../wire/messages.ts'
-import type { ByHttp, Share, TransportName, WindowHttp } from '../wire/modes.ts'
+import { cutText } from '../../protocol/graphemes.ts'
+import { isKind, type Message, type Polling } from '../../protocol/messages.ts'
+import type { ByHttp, Share, TransportName, WindowHttp } from '../../protocol/modes.ts'
 import type { WindUnit } from './wind-units.ts'
 
 // Messages
 
-declare module '../wire/bodies.ts' {
+declare module '../../protocol/bodies.ts' {
   interface Bodies {
     edit: EditBody
     title: TitleBody

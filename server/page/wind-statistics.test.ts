@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { createSeededRandom, drawNormal } from '../wire/time.ts'
+import { createSeededRandom, drawNormal } from '../../protocol/time.ts'
 import type { ReadingBody } from './page-messages.ts'
 import { noFigures, WindAggregator } from './wind-statistics.ts'
 import { assertNear, calm, fault, measured, startAt } from './wind-testing.ts'

@@ -1,7 +1,7 @@
 // Test readings: bodies, drafts, and readings stored in a log.
 
-import type { Draft } from '../wire/messages.ts'
-import { createSeededRandom } from '../wire/time.ts'
+import type { Draft } from '../../protocol/messages.ts'
+import { createSeededRandom } from '../../protocol/time.ts'
 import type { ReadingBody } from './page-messages.ts'
 
 /** A whole second, ms since the epoch. */

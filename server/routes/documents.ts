@@ -3,6 +3,8 @@
 import type Router from '@koa/router'
 import type { ParameterizedContext } from 'koa'
 import { z } from 'zod'
+import { type Draft, fingerprintIn, type Kind } from '../../protocol/messages.ts'
+import { Refusal } from '../../protocol/refusal.ts'
 import type { Directory } from '../document/directory.ts'
 import { findDocument } from '../document/document-reader.ts'
 import type { PageTasks } from '../document/document-tasks.ts'
@@ -13,8 +15,6 @@ import { type Caller, type Crosswind, type Documents, type ReadableLog, TooCostl
 import { type DocumentList, documentsPath, type TextType, textTypes } from '../page/document-api.ts'
 import { admitChannel } from '../page-channels.ts'
 import { type Access, invitationPath, type Permission } from '../security/access.ts'
-import { type Draft, fingerprintIn, type Kind } from '../wire/messages.ts'
-import { Refusal } from '../wire/refusal.ts'
 import { credentialsIn } from './session.ts'
 
 interface DocumentParts {

@@ -5,8 +5,8 @@ import type { ServerResponse } from 'node:http'
 import { basename, join } from 'node:path'
 import type { Middleware } from 'koa'
 import serve from 'koa-static'
+import { Refusal } from '../../protocol/refusal.ts'
 import { serviceWorkerPath } from '../page/page-paths.ts'
-import { Refusal } from '../wire/refusal.ts'
 import { type MoreSources, workerHeaders } from './page-headers.ts'
 
 export interface PageFiles {

@@ -2,12 +2,12 @@
 
 import type Router from '@koa/router'
 import type { ParameterizedContext } from 'koa'
+import { estimateLength, formatCursor } from '../../protocol/messages.ts'
 import { type Caller, type Crosswind, jsonPieces, type ReadableLog } from '../index.ts'
 import { documentPath, documentsPath } from '../page/document-api.ts'
 import { mainChannel, type PageSettings, type PageStart, windChannel } from '../page/page-messages.ts'
 import { offlinePath } from '../page/page-paths.ts'
 import { admitChannel } from '../page-channels.ts'
-import { estimateLength, formatCursor } from '../wire/messages.ts'
 import type { PageFiles } from './page-files.ts'
 import { pageHeaders } from './page-headers.ts'
 

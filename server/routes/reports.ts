@@ -6,11 +6,11 @@ import { join, sep } from 'node:path'
 import type Router from '@koa/router'
 import type { ParameterizedContext } from 'koa'
 import { z } from 'zod'
+import { cutText } from '../../protocol/graphemes.ts'
+import { Refusal } from '../../protocol/refusal.ts'
 import { escapeHtml } from '../document/html.ts'
 import { plainHeaders, plainPage, sourceOf } from '../http/plain-page.ts'
 import type { Caller, Crosswind } from '../index.ts'
-import { cutText } from '../wire/graphemes.ts'
-import { Refusal } from '../wire/refusal.ts'
 
 interface ReportsParts {
   readonly crosswind: Pick<Crosswind, 'caller'>

@@ -1,10 +1,10 @@
 // Endpoints for whoever operates the page's server: health, readiness, settings, windows, load.
 
 import type Router from '@koa/router'
+import { Refusal } from '../../protocol/refusal.ts'
 import { readFigures } from '../../scripts/process.ts'
 import type { Caller, Crosswind } from '../index.ts'
 import type { PageSettings } from '../page/page-messages.ts'
-import { Refusal } from '../wire/refusal.ts'
 
 interface ServiceParts {
   readonly crosswind: Pick<Crosswind, 'caller' | 'clients' | 'clientCount' | 'ready' | 'monitor' | 'metrics'>

@@ -3,12 +3,12 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type Router from '@koa/router'
 import type { ParameterizedContext } from 'koa'
+import { Refusal } from '../../protocol/refusal.ts'
 import { bearerIn } from '../index.ts'
 import { documentPath } from '../page/document-api.ts'
 import { mainChannel } from '../page/page-messages.ts'
 import { offlinePath, serviceWorkerPath } from '../page/page-paths.ts'
 import { type Access, type Entry, includes, joinPath, type Session } from '../security/access.ts'
-import { Refusal } from '../wire/refusal.ts'
 
 /** Path of the session; posts of JSON to it ask for a ticket, and are Crosswind's. */
 const sessionPath = '/api/session'

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createSeededRandom, type Random } from '../wire/time.ts'
+import { createSeededRandom, type Random } from '../../protocol/time.ts'
 import { createFrameSplitter, type Split } from './frame-splitter.ts'
 import { below, drawFrames, oneOf, vectors, wireOf } from './testing.ts'
 

@@ -2,7 +2,7 @@
 
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
-import { nothingPlanned, type Timers } from '../wire/time.ts'
+import { nothingPlanned, type Timers } from '../../protocol/time.ts'
 import { entriesOf, surveyLog } from './raw-log.ts'
 
 interface RecordedOpening {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createManualTime } from '../wire/testing.ts'
+import { createManualTime } from '../../protocol/testing.ts'
 import { Evidence, SensorWatch } from './sensor-health.ts'
 import type { Parity } from './serial-port.ts'
 import { misread } from './simulator/faulty-line.ts'

@@ -1,8 +1,8 @@
 // Diagnoses a real sensor from its bytes, in sentences for clients and the terminal.
 
+import { nothingPlanned, type Timers } from '../../protocol/time.ts'
 import type { OutputCode } from '../output.ts'
 import type { SensorBody } from '../page/page-messages.ts'
-import { nothingPlanned, type Timers } from '../wire/time.ts'
 import { createFrameSplitter, type Split } from './frame-splitter.ts'
 import { type Polling, type PortSettings, portPauses } from './serial-port.ts'
 import { isIntact } from './windsonic-frame.ts'

@@ -3,7 +3,6 @@
 import type { EventEmitter } from 'node:events'
 import { realpathSync, statSync } from 'node:fs'
 import { SerialPort } from 'serialport'
-import { endsWithin } from '../../scripts/process.ts'
 import {
   type Cancel,
   nothingPlanned,
@@ -12,7 +11,8 @@ import {
   repeat,
   retryPauseMs,
   type Timers,
-} from '../wire/time.ts'
+} from '../../protocol/time.ts'
+import { endsWithin } from '../../scripts/process.ts'
 
 /** F1 none, F2 even, F3 odd. */
 export type Parity = 'none' | 'even' | 'odd'

@@ -1,12 +1,12 @@
 // Starts the configured wind source and publishes its readings and the sensor's state.
 
 import { basename, resolve } from 'node:path'
+import type { Bodies } from '../../protocol/messages.ts'
+import type { Random, Timers } from '../../protocol/time.ts'
 import type { Config } from '../config/config.ts'
 import type { Crosswind } from '../index.ts'
 import { type OutputCode, output } from '../output.ts'
 import { type SensorBody, sensorName, windChannel } from '../page/page-messages.ts'
-import type { Bodies } from '../wire/messages.ts'
-import type { Random, Timers } from '../wire/time.ts'
 import { createFrameSplitter, type Split } from './frame-splitter.ts'
 import { openRecorded } from './recorded.ts'
 import { SensorWatch, TroubleReport } from './sensor-health.ts'

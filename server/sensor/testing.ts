@@ -1,9 +1,9 @@
 // Tools for tests of sources: a port without a device, frames, and logs in many layouts.
 
 import { EventEmitter } from 'node:events'
+import type { Random } from '../../protocol/time.ts'
 import type { FrameFormat } from '../page/page-messages.ts'
 import { fromMetresPerSecond, type WindUnit } from '../page/wind-units.ts'
-import type { Random } from '../wire/time.ts'
 import type { Port, PortSettings } from './serial-port.ts'
 import {
   axesOf,

@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { test } from 'node:test'
+import type { DownFrame, PollAnswer } from '../../protocol/messages.ts'
 import { defaultConfig } from '../config/config.ts'
 import { idsIn, openHub, refusalOf, settled, typesIn } from '../hub/hub-testing.ts'
 import { draft } from '../log/log-testing.ts'
 import { grantWith } from '../security/testing.ts'
-import type { DownFrame, PollAnswer } from '../wire/messages.ts'
 import { Budget } from './budget.ts'
 import { longPolling } from './polling.ts'
 

@@ -3,6 +3,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as Y from 'yjs'
+import { cutText, piecesOf, withoutHalves } from '../../protocol/graphemes.ts'
+import { randomTexts, replacementsIn } from '../../protocol/testing.ts'
+import { createSeededRandom } from '../../protocol/time.ts'
 import {
   escapeHtml,
   readCode,
@@ -23,9 +26,6 @@ import {
 } from '../../server/document/rich-text.ts'
 import { changesBetween } from '../../server/document/text-diff.ts'
 import { titleFrom } from '../../server/page/page-messages.ts'
-import { cutText, piecesOf, withoutHalves } from '../../server/wire/graphemes.ts'
-import { randomTexts, replacementsIn } from '../../server/wire/testing.ts'
-import { createSeededRandom } from '../../server/wire/time.ts'
 import { inBatches } from '../editor/edits.ts'
 import { cleanName, initialsOf } from '../editor/presence.ts'
 import { channelFor } from './document-requests.ts'

@@ -2,6 +2,9 @@
 
 import { asClosing } from '../../client/transports.ts'
 import { browserTimers, newName } from '../../client/wire.ts'
+import type { HistoryPortion } from '../../protocol/document-history.ts'
+import { graphemeBefore } from '../../protocol/graphemes.ts'
+import { type Bodies, isChannelName, type Kind, nameUnder } from '../../protocol/messages.ts'
 import {
   type DocumentList,
   documentPath,
@@ -9,9 +12,6 @@ import {
   type ListedDocument,
 } from '../../server/page/document-api.ts'
 import { pageOfOverview, titleFrom, windChannel } from '../../server/page/page-messages.ts'
-import type { HistoryPortion } from '../../server/wire/document-history.ts'
-import { graphemeBefore } from '../../server/wire/graphemes.ts'
-import { type Bodies, isChannelName, type Kind, nameUnder } from '../../server/wire/messages.ts'
 import { openHttp } from '../axios-http.ts'
 import type { BrowserKey } from '../page-session.ts'
 

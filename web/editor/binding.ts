@@ -1,6 +1,8 @@
 // Binds a contenteditable element to the shared document's text, in both directions.
 
 import type * as Y from 'yjs'
+import { withoutHalves } from '../../protocol/graphemes.ts'
+import type { Cancel } from '../../protocol/time.ts'
 import {
   type Attributes,
   type Change,
@@ -20,8 +22,6 @@ import {
   type TextRange,
 } from '../../server/document/rich-text.ts'
 import { changesBetween } from '../../server/document/text-diff.ts'
-import { withoutHalves } from '../../server/wire/graphemes.ts'
-import type { Cancel } from '../../server/wire/time.ts'
 import { inNextFrame } from '../frames.ts'
 import { type EditorCommands, type EditorState, type Mark, marks } from './commands.ts'
 import {

@@ -1,5 +1,6 @@
 // Edits by keys and tools: pure functions from a document's lines and selection to changes.
 
+import { graphemeAfter, graphemeBefore, piecesOf } from '../../protocol/graphemes.ts'
 import {
   type Attributes,
   attributesOf,
@@ -17,7 +18,6 @@ import {
   startOfLine,
   type TextRange,
 } from '../../server/document/rich-text.ts'
-import { graphemeAfter, graphemeBefore, piecesOf } from '../../server/wire/graphemes.ts'
 import type { Block, ListKind, Mark } from './commands.ts'
 
 /** The ends of a selection, as indices in the text. */

@@ -1,5 +1,6 @@
 // The document's lines as DOM: draws minimal changes, maps positions both ways.
 
+import { withoutHalves } from '../../protocol/graphemes.ts'
 import { LineReader } from '../../server/document/line-reader.ts'
 import {
   depthsOf,
@@ -16,7 +17,6 @@ import {
   type TextRange,
 } from '../../server/document/rich-text.ts'
 import { commonEnds } from '../../server/document/text-diff.ts'
-import { withoutHalves } from '../../server/wire/graphemes.ts'
 
 /** A piece of a line's content that text offsets count: a text node, a break or an image. */
 interface Leaf {

@@ -2,6 +2,8 @@
 
 import { fromBase64 } from 'lib0/buffer'
 import * as Y from 'yjs'
+import type { HistoryPortion } from '../../protocol/document-history.ts'
+import { fingerprintIn } from '../../protocol/messages.ts'
 import {
   createDocument,
   documentText,
@@ -10,8 +12,6 @@ import {
   linesOf,
   type TextRun,
 } from '../../server/document/rich-text.ts'
-import type { HistoryPortion } from '../../server/wire/document-history.ts'
-import { fingerprintIn } from '../../server/wire/messages.ts'
 import { cleanName, unchosenName } from '../editor/presence.ts'
 
 /** Text in a line by one author, in order. */

@@ -1,6 +1,6 @@
 // `--configure`: sends commands in configuration mode and checks that the sensor resumes measuring.
 
-import { nothingPlanned } from '../../wire/time.ts'
+import { nothingPlanned } from '../../../protocol/time.ts'
 import { Evidence, othersThan } from '../sensor-health.ts'
 import { type Line, openLine, type PortSettings } from '../serial-port.ts'
 import { describeSetting, lineChange, questions } from '../simulator/windsonic-settings.ts'

@@ -6,8 +6,8 @@ import { EventEmitter, once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { createManualTime } from '../../../protocol/testing.ts'
 import { temporaryFolder } from '../../folder-testing.ts'
-import { createManualTime } from '../../wire/testing.ts'
 import { endBySignal, runSensorCommand } from './sensor-command.ts'
 import type { ListedPort } from './sensor-context.ts'
 import { reading, scriptSensor, setStage } from './testing.ts'
@@ -15,7 +15,7 @@ import { reading, scriptSensor, setStage } from './testing.ts'
 const bounded = { timeout: 10_000 }
 
 /** Without a configuration file. */
-const cwd = join(import.meta.dirname, '../../wire')
+const cwd = join(import.meta.dirname, '../../../protocol')
 
 function run(argv: readonly string[], script = scriptSensor(), options: Parameters<typeof setStage>[1] = {}) {
   const stage = setStage(script, { ports: [{ path: '/dev/ttyUSB0' }], ...options })

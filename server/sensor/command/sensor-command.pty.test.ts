@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { SerialPort } from 'serialport'
+import { createSeededRandom } from '../../../protocol/time.ts'
 import { processTimers } from '../../../scripts/process.ts'
-import { createSeededRandom } from '../../wire/time.ts'
 import { createSerialPort } from '../serial-port.ts'
 import { readingsIn } from '../simulator/windsonic-testing.ts'
 import { runSensorCommand } from './sensor-command.ts'
@@ -22,7 +22,7 @@ function simulate(path: string, ...words: readonly string[]) {
   const stopping = new AbortController()
   const ready = Promise.withResolvers<void>()
   const ended = runSensorCommand(
-    { argv: ['--simulate', path, ...words], env: {}, cwd: join(import.meta.dirname, '../../wire') },
+    { argv: ['--simulate', path, ...words], env: {}, cwd: join(import.meta.dirname, '../../../protocol') },
     {
       print: (line) => void (line.includes('Ctrl-C') && ready.resolve()),
       timers: processTimers,

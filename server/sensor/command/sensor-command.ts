@@ -4,6 +4,7 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SerialPort } from 'serialport'
 import { z } from 'zod'
+import { createSeededRandom } from '../../../protocol/time.ts'
 import { processTimers, whenReaderIsGone } from '../../../scripts/process.ts'
 import {
   type Config,
@@ -15,7 +16,6 @@ import {
 } from '../../config/config.ts'
 import { choice, field, quantity } from '../../config/fields.ts'
 import { configKeys } from '../../config/schema.ts'
-import { createSeededRandom } from '../../wire/time.ts'
 import { createSerialPort, type PortSettings } from '../serial-port.ts'
 import { readFault } from '../simulator/faulty-line.ts'
 import { openTerminal, type Terminal } from '../simulator/pseudo-terminal.ts'

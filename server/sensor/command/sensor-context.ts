@@ -1,7 +1,7 @@
 // Shared by the actions of the sensor command: context, failure and output.
 
+import type { Random, Timers } from '../../../protocol/time.ts'
 import type { WindUnit } from '../../page/wind-units.ts'
-import type { Random, Timers } from '../../wire/time.ts'
 import type { createSerialPort, PortSettings } from '../serial-port.ts'
 import type { FrameReading } from '../windsonic-frame.ts'
 

@@ -1,7 +1,7 @@
 // Tools for tests of the sensor command: a scripted sensor on a fake port, and manual time.
 
 import assert from 'node:assert/strict'
-import { createManualTime } from '../../wire/testing.ts'
+import { createManualTime } from '../../../protocol/testing.ts'
 import type { PortSettings } from '../serial-port.ts'
 import { FakePort } from '../testing.ts'
 import type { ListedPort, SensorContext } from './sensor-context.ts'

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createManualTime } from '../../wire/testing.ts'
+import { createManualTime } from '../../../protocol/testing.ts'
 import { FaultyLine, lasting, misread, readFault, statusAt } from './faulty-line.ts'
 
 test('a fault is read as kind, second and duration', () => {

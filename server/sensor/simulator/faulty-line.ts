@@ -1,6 +1,6 @@
 // The serial line between sensor and host: speed, planned faults and random noise.
 
-import { nothingPlanned, type Random, type Timers } from '../../wire/time.ts'
+import { nothingPlanned, type Random, type Timers } from '../../../protocol/time.ts'
 
 /**
  * - `blocked-u`, `blocked-v`, `blocked`: one or both axes fail; status 01, 02 or 04, no values.

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createManualTime } from '../../wire/testing.ts'
+import { createManualTime } from '../../../protocol/testing.ts'
 import { openPty, type PtyOpening } from './pseudo-terminal.ts'
 
 type SocatEvents = Parameters<NonNullable<PtyOpening['start']>>[0]

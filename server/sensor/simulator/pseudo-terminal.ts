@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process'
 import { lstat, readlink, rename, rm, symlink } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
-import { nothingPlanned, type Timers } from '../../wire/time.ts'
+import { nothingPlanned, type Timers } from '../../../protocol/time.ts'
 
 interface TerminalOpening {
   /** Path of the link, such as /tmp/windsonic. */

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createSeededRandom } from '../../wire/time.ts'
+import { createSeededRandom } from '../../../protocol/time.ts'
 import {
   createGusts,
   createLulls,

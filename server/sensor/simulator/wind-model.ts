@@ -1,7 +1,7 @@
 // Simulated wind: realistic gusts about a steady mean, lulls, and a drifting direction.
 
+import { drawNormal, type Random } from '../../../protocol/time.ts'
 import { wholeTurn } from '../../page/wind-units.ts'
-import { drawNormal, type Random } from '../../wire/time.ts'
 
 export interface Wind {
   /** Not negative. */

@@ -1,7 +1,7 @@
 // A simulated WindSonic on manual time, with a host that records its output, for tests.
 
-import { createManualTime } from '../../wire/testing.ts'
-import { createSeededRandom } from '../../wire/time.ts'
+import { createManualTime } from '../../../protocol/testing.ts'
+import { createSeededRandom } from '../../../protocol/time.ts'
 import { createFrameSplitter } from '../frame-splitter.ts'
 import type { FrameReading } from '../windsonic-frame.ts'
 import { WindSonic, type WindSonicOpening } from './windsonic.ts'

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createManualTime } from '../../wire/testing.ts'
-import { createSeededRandom, type Timers } from '../../wire/time.ts'
+import { createManualTime } from '../../../protocol/testing.ts'
+import { createSeededRandom, type Timers } from '../../../protocol/time.ts'
 import { createFrameSplitter } from '../frame-splitter.ts'
 import { readFault } from './faulty-line.ts'
 import { WindSonicSettings } from './windsonic-settings.ts'

@@ -1,6 +1,6 @@
 // A simulated WindSonic: reads what a host writes and sends what the sensor would send.
 
-import { createSeededRandom, nothingPlanned, type Random, type Timers } from '../../wire/time.ts'
+import { createSeededRandom, nothingPlanned, type Random, type Timers } from '../../../protocol/time.ts'
 import { writeFrame } from '../windsonic-frame.ts'
 import { type Fault, FaultyLine, statusAt } from './faulty-line.ts'
 import { Measurement } from './measurement.ts'
