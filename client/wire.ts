@@ -40,9 +40,6 @@ export {
 } from '../protocol/modes.ts'
 export { createSeededRandom, drawNormal, type Random, shuffled, type Timers } from '../protocol/time.ts'
 export { documentPath } from '../server/page/document-api.ts'
-export type {
-  FrameFormat,
-  PageSettings,
-} from '../server/page/page-messages.ts'
+export type { PageSettings } from '../server/page/page-messages.ts'
 export { browserTimers, newName, now } from './browser-services.ts'
 export { fingerprintOf, newKey } from './names.ts'

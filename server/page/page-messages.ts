@@ -3,7 +3,8 @@
 import { cutText } from '../../protocol/graphemes.ts'
 import { isKind, type Message, type Polling } from '../../protocol/messages.ts'
 import type { ByHttp, Share, TransportName, WindowHttp } from '../../protocol/modes.ts'
-import type { WindUnit } from './wind-units.ts'
+import type { SensorHealth } from '../sensor/sensor-health.ts'
+import type { FrameReading } from '../sensor/windsonic-frame.ts'
 
 // Messages
 
@@ -100,36 +101,12 @@ export function hasContent(message: Message): boolean {
 
 export type SensorSource = 'simulated' | 'serial' | 'recorded'
 
-/** WindSonic formats (commands M1 to M5 and M12 to M16, manual 1405-PS-0019). */
-export type FrameFormat = 'polar' | 'uv' | 'nmea' | 'tunnel'
-
-export interface Axes {
-  readonly u: number
-  readonly v: number | null
+export interface ReadingBody extends FrameReading {
+  readonly source: SensorSource
 }
 
-export interface ReadingBody {
+export interface SensorBody extends SensorHealth {
   readonly source: SensorSource
-  readonly format: FrameFormat
-  /** The checksummed text: `Q,229,002.74,M,00,`, or `IIMWV,284,R,001.26,K,A`. */
-  readonly raw: string
-  readonly node: string | null
-  readonly state: 'measured' | 'calm' | 'fault'
-  /** An integer unless computed from axes. */
-  readonly directionDegrees: number | null
-  /** In `unit`, not negative. */
-  readonly speed: number | null
-  readonly unit: WindUnit
-  readonly speedMetresPerSecond: number | null
-  readonly axes: Axes | null
-  readonly status: string
-}
-
-export interface SensorBody {
-  readonly source: SensorSource
-  readonly state: 'connected' | 'silent' | 'garbled' | 'unplugged'
-  readonly sentence: string
-  readonly note?: string
 }
 
 /** A measurement's own message. Belongs to no page. */

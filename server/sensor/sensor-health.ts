@@ -1,8 +1,6 @@
 // Diagnoses a real sensor from its bytes, in sentences for clients and the terminal.
 
 import { nothingPlanned, type Timers } from '../../protocol/time.ts'
-import type { OutputCode } from '../output.ts'
-import type { SensorBody } from '../page/page-messages.ts'
 import { createFrameSplitter, type Split } from './frame-splitter.ts'
 import { type Polling, type PortSettings, portPauses } from './serial-port.ts'
 import { isIntact } from './windsonic-frame.ts'
@@ -11,7 +9,11 @@ interface LineSettings extends PortSettings {
   readonly polling: Polling | null
 }
 
-type SensorHealth = Pick<SensorBody, 'state' | 'sentence'>
+export interface SensorHealth {
+  readonly state: 'connected' | 'silent' | 'garbled' | 'unplugged'
+  readonly sentence: string
+  readonly note?: string
+}
 
 interface WatchOpening extends LineSettings {
   readonly timers: Timers
@@ -309,7 +311,9 @@ const settledMs = 5000
 /** Pauses between lines about one incident; doubled each time. */
 const printPauses = { firstMs: 10_000, longestMs: 1_800_000 }
 
-type TroublePrinting = (code: OutputCode, sentence: string) => void
+type TroublePrinting = (code: TroubleCode, sentence: string) => void
+
+export type TroubleCode = 'sensor-note' | 'sensor-trouble' | 'sensor-recovered'
 
 export class TroubleReport {
   readonly #print: TroublePrinting
@@ -325,7 +329,7 @@ export class TroubleReport {
     this.#timers = timers
   }
 
-  sensor({ state, sentence, note }: SensorBody): void {
+  sensor({ state, sentence, note }: SensorHealth): void {
     this.#cancel()
     if (note !== undefined) this.#print('sensor-note', `Wind: ${note}`)
     if (state === 'connected') {

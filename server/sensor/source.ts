@@ -5,11 +5,11 @@ import type { Bodies } from '../../protocol/messages.ts'
 import type { Random, Timers } from '../../protocol/time.ts'
 import type { Config } from '../config/config.ts'
 import type { Crosswind } from '../index.ts'
-import { type OutputCode, output } from '../output.ts'
-import { type SensorBody, sensorName, windChannel } from '../page/page-messages.ts'
+import { output } from '../output.ts'
+import { sensorName, windChannel } from '../page/page-messages.ts'
 import { createFrameSplitter, type Split } from './frame-splitter.ts'
 import { openRecorded } from './recorded.ts'
-import { SensorWatch, TroubleReport } from './sensor-health.ts'
+import { type SensorHealth, SensorWatch, type TroubleCode, TroubleReport } from './sensor-health.ts'
 import { type createSerialPort, openSerialPort } from './serial-port.ts'
 import { WindSonic } from './simulator/windsonic.ts'
 import type { FrameReading } from './windsonic-frame.ts'
@@ -37,7 +37,7 @@ interface SourceOpening {
   readonly timers: Timers
   /** Maximum time without a valid frame. */
   readonly silentAfterMs?: number
-  readonly print?: (code: OutputCode, sentence: string) => void
+  readonly print?: (code: TroubleCode, sentence: string) => void
   /** For tests. */
   readonly createPort?: typeof createSerialPort
 }
@@ -60,7 +60,7 @@ export function startSource(opening: SourceOpening): Source {
     reading: (reading, at) => publish('reading', { source, ...reading }, at),
     state(body) {
       publish('sensor', { source, ...body }, timers.now())
-      report.sensor({ source, ...body })
+      report.sensor(body)
     },
   })
   return {
@@ -73,7 +73,7 @@ export function startSource(opening: SourceOpening): Source {
 
 interface Output {
   reading(reading: FrameReading, at: number): void
-  state(body: Omit<SensorBody, 'source'>): void
+  state(body: SensorHealth): void
 }
 
 const starters = { simulated: startSimulated, serial: startSerial, recorded: startRecorded }

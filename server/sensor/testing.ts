@@ -2,12 +2,12 @@
 
 import { EventEmitter } from 'node:events'
 import type { Random } from '../../protocol/time.ts'
-import type { FrameFormat } from '../page/page-messages.ts'
 import { fromMetresPerSecond, type WindUnit } from '../page/wind-units.ts'
 import type { Port, PortSettings } from './serial-port.ts'
 import {
   axesOf,
   checksum,
+  type FrameFormat,
   type FrameReading,
   type FrameStyle,
   type FrameValues,
