@@ -14,13 +14,14 @@ import {
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { backup, restore } from './backup.ts'
+import { temporaryFolder } from './folder-testing.ts'
 import { createCrosswind } from './index.ts'
 import { draft, fill, given, idsOf, main, readAll } from './log/log-testing.ts'
 import { openSqliteLog } from './log/sqlite-log.ts'
-import { emptyFolder, noon } from './security/testing.ts'
+import { noon } from './security/access-testing.ts'
 
 async function openFolder(context: TestContext) {
-  const folder = await emptyFolder(context)
+  const folder = temporaryFolder(context)
   const data = join(folder, 'data')
   const copy = join(folder, 'copy')
   const losses: string[] = []
@@ -160,7 +161,7 @@ test('a data folder that does not exist is named', async (context) => {
 
 for (const isLinked of [false, true])
   test(`the folder of a library's server is copied while it runs, and restored${isLinked ? ', with a log.db elsewhere' : ''}`, async (context) => {
-    const root = await emptyFolder(context)
+    const root = temporaryFolder(context)
     const folder = join(root, 'data')
     const copy = join(root, 'copy')
     const open = async (folder: string) => {

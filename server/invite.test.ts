@@ -5,9 +5,10 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
+import { temporaryFolder } from './folder-testing.ts'
 import { invite } from './invite.ts'
 import { Access, loadKey, type Session } from './security/access.ts'
-import { emptyFolder, hourMs, noon, plainRights } from './security/testing.ts'
+import { hourMs, noon, plainRights } from './security/access-testing.ts'
 
 const root = join(import.meta.dirname, '..')
 const run = promisify(execFile)
@@ -37,7 +38,7 @@ async function sessionOf(text: string, dataFolder: string, now: number) {
 const allowed = ({ channels, may, expiresAt }: Session) => [channels, may, expiresAt]
 
 const inFolder = async (t: TestContext, ...argv: readonly string[]) => {
-  const folder = await emptyFolder(t)
+  const folder = temporaryFolder(t)
   const text = await say(argv, folder)
   return { text, session: await sessionOf(text, folder, noon), link: linkIn(text) }
 }
@@ -91,7 +92,7 @@ test('says where access is open', async (t) => {
 })
 
 test('answers a wrong flag with its name, its value and what is allowed', async (t) => {
-  const folder = await emptyFolder(t)
+  const folder = temporaryFolder(t)
   const rows: readonly (readonly [string[], RegExp])[] = [
     [['--may', 'admin'], /^--may is "admin"; allowed are read, write\.$/],
     [['--may'], /^--may needs a value after it; allowed are read, write\.$/],
@@ -127,7 +128,7 @@ test('the help names each flag in 100 columns', async () => {
 })
 
 test('warns about a link that opens no server', async (t) => {
-  const folder = await emptyFolder(t)
+  const folder = temporaryFolder(t)
   assert.match(
     await say(['--http1-port', '9444'], folder, null),
     /No server answers at localhost:9444: give the same flags/,
@@ -140,7 +141,7 @@ test('warns about a link that opens no server', async (t) => {
 })
 
 test('as a command it prints a valid link, or fails with one sentence', async (t) => {
-  const folder = await emptyFolder(t)
+  const folder = temporaryFolder(t)
   const file = join(root, 'server/invite.ts')
   const { stdout, stderr } = await run(process.execPath, [
     file,

@@ -13,8 +13,8 @@ import { convertEdits, writeDocument } from './document-writes.ts'
 import { readHtml, writeHtml } from './html.ts'
 import { Ledger } from './ledger.ts'
 import { pageSchema } from './page-schema.ts'
+import { unlimitedDocuments } from './page-tasks-testing.ts'
 import { type Line, plainFormat, textOf } from './rich-text.ts'
-import { unlimitedDocuments } from './testing.ts'
 
 const fail = (error: unknown) => assert.fail(String(error))
 const maxMessageBytes = 4096

@@ -11,7 +11,8 @@ import { createMemoryLog } from '../log/memory-log.ts'
 import { DocumentWorker, isTooCostly } from './document-worker.ts'
 import { Ledger } from './ledger.ts'
 import { pageSchema, pageTasks } from './page-schema.ts'
-import { type AllTasks, behind, UpdateWriter } from './testing.ts'
+import type { AllTasks } from './page-tasks-testing.ts'
+import { behind, UpdateWriter } from './testing.ts'
 
 const rounds = Number(process.env.CROSSWIND_ROUNDS ?? 40)
 const seed = Number(process.env.CROSSWIND_SEED ?? 1)

@@ -4,10 +4,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { JSDOM } from 'jsdom'
 import { createSeededRandom } from '../../protocol/time.ts'
-import { copiedPages } from './clipboards-testing.ts'
+import { clipboards } from './clipboards-testing.ts'
+import { copiedPages } from './copied-pages-testing.ts'
 import { readCode, readHtml, readText, writeHtml, writeText } from './html.ts'
 import { createDocument, documentText, type Line, linesOf } from './rich-text.ts'
-import { clipboards } from './testing.ts'
 
 const own = (html: string) => readHtml(html, { isOwn: true }).lines
 const textOf = (lines: readonly Line[]) =>

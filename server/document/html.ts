@@ -2,6 +2,7 @@
 
 import { type Token, Tokenizer, TokenizerMode } from 'parse5'
 import { withoutHalves } from '../../protocol/graphemes.ts'
+import { escapeHtml } from '../../protocol/html-text.ts'
 import { ForeignReader } from './foreign-reader.ts'
 import {
   blockTags,
@@ -277,15 +278,6 @@ function inlineHtml(nodes: readonly InlineNode[]): string {
       return `<${node.tag}${href}>${inlineHtml(node.children)}</${node.tag}>`
     })
     .join('')
-}
-
-export function escapeHtml(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
-    .replaceAll('\u00A0', '&nbsp;')
 }
 
 /** Reads plain text: an empty line ends a paragraph, a single line feed ends a line in it. */

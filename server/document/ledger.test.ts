@@ -11,7 +11,8 @@ import { ampleLimits, countTo, settled, toyTypes } from '../log/log-testing.ts'
 import { createMemoryLog } from '../log/memory-log.ts'
 import { Ledger } from './ledger.ts'
 import { pageSchema } from './page-schema.ts'
-import { behind, UpdateWriter, unlimitedDocuments } from './testing.ts'
+import { unlimitedDocuments } from './page-tasks-testing.ts'
+import { behind, UpdateWriter } from './testing.ts'
 
 const fail = (error: unknown) => assert.fail(String(error))
 

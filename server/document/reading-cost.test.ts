@@ -13,8 +13,9 @@ import { documentOf } from './document-reader.ts'
 import { type Documents, DocumentWorker } from './document-worker.ts'
 import { Ledger } from './ledger.ts'
 import { pageSchema, pageTasks } from './page-schema.ts'
+import { type AllTasks, unlimitedDocuments } from './page-tasks-testing.ts'
 import { createDocument, documentText } from './rich-text.ts'
-import { type AllTasks, behind, integrationBomb, unlimitedDocuments } from './testing.ts'
+import { behind, integrationBomb } from './testing.ts'
 import type { UpdateTasks } from './update-tasks.ts'
 
 const histories = Number(process.env.CROSSWIND_ROUNDS ?? 5)

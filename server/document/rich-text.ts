@@ -7,6 +7,7 @@
 // are ignored, never an error.
 
 import * as Y from 'yjs'
+import { keepMarkers } from '../../protocol/format-markers.ts'
 import { cutText } from '../../protocol/graphemes.ts'
 
 /** Inline formatting, as attributes of the text. */
@@ -78,14 +79,6 @@ export function createDocument(): Y.Doc {
   const doc = new Y.Doc()
   doc.on('afterTransaction', keepMarkers)
   return doc
-}
-
-/**
- * Yjs removes format markers that look superfluous after remote changes, in a local transaction
- * that is not sent to anyone, after which windows may format later text differently.
- */
-export function keepMarkers(transaction: Y.Transaction): void {
-  transaction._needFormattingCleanup = false
 }
 
 export const documentText = (doc: Y.Doc): Y.Text => doc.getText('text')

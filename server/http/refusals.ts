@@ -4,9 +4,9 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { Http2ServerRequest, Http2ServerResponse, IncomingHttpHeaders } from 'node:http2'
 import type Koa from 'koa'
 import { cutText } from '../../protocol/graphemes.ts'
+import { escapeHtml } from '../../protocol/html-text.ts'
 import { Refusal } from '../../protocol/refusal.ts'
 import { trace } from '../../protocol/trace.ts'
-import { escapeHtml } from '../document/html.ts'
 import { output } from '../output.ts'
 import {
   isPlain,

@@ -5,12 +5,12 @@ import { test } from 'node:test'
 import type { Draft } from '../../protocol/messages.ts'
 import { Refusal } from '../../protocol/refusal.ts'
 import { createManualTime } from '../../protocol/testing.ts'
-import { defaultConfig } from '../config/config.ts'
+import { defaultEngine } from '../config/engine-settings.ts'
 import { KeptJson } from '../log/kept-json.ts'
 import type { StandardSchema } from './standard-schema.ts'
 import { jsonOf, Validation } from './validation.ts'
 
-const { limits } = defaultConfig
+const { limits } = defaultEngine
 
 /** 1 MB as JSON, over 20 MB parsed. */
 const large = Array.from({ length: 349_525 }, () => ({}))

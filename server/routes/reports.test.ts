@@ -16,9 +16,9 @@ import { answerErrors } from '../http/refusals.ts'
 import { callersOf } from '../page-testing.ts'
 import type { Permission } from '../security/access.ts'
 import { Access } from '../security/access.ts'
+import { cookieAfter, gateOf, hourMs, key, noon, plainRights } from '../security/access-testing.ts'
 import { openGrant } from '../security/grants.ts'
 import { securityHeaders } from '../security/middleware.ts'
-import { cookieAfter, gateOf, hourMs, key, noon, plainRights } from '../security/testing.ts'
 import { mountReports } from './reports.ts'
 
 type Files = Readonly<Record<string, string>>

@@ -13,18 +13,9 @@ import {
   type Permission,
   type Session,
 } from './access.ts'
+import { cookieAfter, cookieIn, hourMs, key, noon, otherKey, plainRights, toWrite } from './access-testing.ts'
 import { refuseReading, refuseWriting } from './grants.ts'
-import {
-  cookieAfter,
-  cookieIn,
-  grantWith,
-  hourMs,
-  key,
-  noon,
-  otherKey,
-  plainRights,
-  toWrite,
-} from './testing.ts'
+import { grantWith } from './testing.ts'
 
 interface Change {
   readonly isOpen?: boolean

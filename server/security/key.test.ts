@@ -8,14 +8,15 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { promisify } from 'node:util'
+import { temporaryFolder } from '../folder-testing.ts'
 import { loadKey } from './access.ts'
-import { emptyFolder } from './testing.ts'
+import {} from './access-testing.ts'
 
 const textOf = async (dataFolder: string, root: string) =>
   (await loadKey({ accessKeyFile: null, dataFolder }, root)).export().toString('base64url')
 
 async function folderWithKey(t: TestContext, text: string, mode = 0o600): Promise<string> {
-  const folder = await emptyFolder(t)
+  const folder = temporaryFolder(t)
   await writeFile(join(folder, 'own.key'), text)
   await chmod(join(folder, 'own.key'), mode)
   return folder
@@ -26,7 +27,7 @@ const loadOwn = (root: string) => loadKey({ accessKeyFile: 'own.key', dataFolder
 const good = Buffer.alloc(32, 7).toString('base64')
 
 test('the first start creates a 256-bit key file readable only by its owner; the second start uses it', async (t) => {
-  const root = await emptyFolder(t)
+  const root = temporaryFolder(t)
   const first = await textOf('deep/data', root)
   const file = join(root, 'deep/data/access.key')
   assert.equal(Buffer.from(first, 'base64url').length, 32)
@@ -37,12 +38,12 @@ test('the first start creates a 256-bit key file readable only by its owner; the
 })
 
 test('two data folders get different keys', async (t) => {
-  const root = await emptyFolder(t)
+  const root = temporaryFolder(t)
   assert.notEqual(await textOf('one', root), await textOf('two', root))
 })
 
 test('concurrent starts, in one process or several, agree on one key', async (t) => {
-  const root = await emptyFolder(t)
+  const root = temporaryFolder(t)
   const script = `
     const { loadKey } = await import(${JSON.stringify(import.meta.resolve('./access.ts'))})
     const place = { accessKeyFile: null, dataFolder: 'data' }
@@ -59,7 +60,7 @@ test('concurrent starts, in one process or several, agree on one key', async (t)
 })
 
 test('a key file that appears meanwhile is used', async (t) => {
-  const root = await emptyFolder(t)
+  const root = temporaryFolder(t)
   const file = join(root, 'access.key')
   const loading = textOf('.', root)
   // Once its draft exists, this process believes that there is no key.
@@ -104,13 +105,13 @@ test('an unusable key file is named in the error, with a remedy', async (t) => {
 })
 
 test('a configured key file that is missing is not created', async (t) => {
-  const root = await emptyFolder(t)
+  const root = temporaryFolder(t)
   await assert.rejects(loadOwn(root), /own\.key is missing; .* leave accessKeyFile out .*\.$/)
   assert.deepEqual(await readdir(root), [])
 })
 
 test('an unreadable key path or a read-only folder gives an error that says so', async (t) => {
-  const root = await emptyFolder(t)
+  const root = temporaryFolder(t)
   await mkdir(join(root, 'own.key'))
   await assert.rejects(loadOwn(root), /own\.key cannot be read \(EISDIR\); .*\.$/)
   await writeFile(join(root, 'file'), '')

@@ -4,16 +4,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as Y from 'yjs'
 import { cutText, piecesOf, withoutHalves } from '../../protocol/graphemes.ts'
+import { escapeHtml } from '../../protocol/html-text.ts'
 import { randomTexts, replacementsIn } from '../../protocol/testing.ts'
 import { createSeededRandom } from '../../protocol/time.ts'
-import {
-  escapeHtml,
-  readCode,
-  readHtml,
-  readText,
-  writeFragment,
-  writeHtml,
-} from '../../server/document/html.ts'
+import { readCode, readHtml, readText, writeFragment, writeHtml } from '../../server/document/html.ts'
 import { shortened } from '../../server/document/line-reader.ts'
 import { readMarkdown, writeMarkdown } from '../../server/document/markdown.ts'
 import {
