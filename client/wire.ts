@@ -1,5 +1,7 @@
 // The wire's types, modes and clocks, for programs that speak it without a link, such as the lab's.
 
+export { documentPath } from '../app/shared/document-api.ts'
+export type { PageSettings } from '../app/shared/page-messages.ts'
 export {
   type ClockEstimate,
   type ClockReading,
@@ -39,7 +41,5 @@ export {
   windowModes,
 } from '../protocol/modes.ts'
 export { createSeededRandom, drawNormal, type Random, shuffled, type Timers } from '../protocol/time.ts'
-export { documentPath } from '../server/page/document-api.ts'
-export type { PageSettings } from '../server/page/page-messages.ts'
 export { browserTimers, newName, now } from './browser-services.ts'
 export { fingerprintOf, newKey } from './names.ts'

@@ -1,5 +1,13 @@
 // One page's editing session: its document, its connection with the outbox, and its presence.
 
+import type { Line } from '../app/document/rich-text.ts'
+import {
+  deletedForMs,
+  joinVersions,
+  type PageStart,
+  probesChannel,
+  windChannel,
+} from '../app/shared/page-messages.ts'
 import { LinkClock, whenDue } from '../client/clock.ts'
 import {
   type ConnectionState,
@@ -32,14 +40,6 @@ import {
   parseCursor,
 } from '../protocol/messages.ts'
 import { nameInUse, type WindowMode, windowModeNamed, windowModes } from '../protocol/modes.ts'
-import type { Line } from '../server/document/rich-text.ts'
-import {
-  deletedForMs,
-  joinVersions,
-  type PageStart,
-  probesChannel,
-  windChannel,
-} from '../server/page/page-messages.ts'
 import { platform } from './axios-http.ts'
 import { BrowserHttp } from './browser-http.ts'
 import { Binding } from './editor/binding.ts'

@@ -1,5 +1,6 @@
 // The page's browser key, the mode that its address requests, and the guest's session.
 
+import type { PageSettings } from '../app/shared/page-messages.ts'
 import type { DraftDatabase } from '../client/drafts.ts'
 import { HttpError } from '../client/transports.ts'
 import { fingerprintOf, newKey } from '../client/wire.ts'
@@ -15,7 +16,6 @@ import {
   windowModes,
 } from '../protocol/modes.ts'
 import type { Timers } from '../protocol/time.ts'
-import type { PageSettings } from '../server/page/page-messages.ts'
 import { openHttp } from './axios-http.ts'
 import { type ChoiceStorage, keepItem, readItem } from './store.ts'
 

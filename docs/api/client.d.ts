@@ -171,7 +171,7 @@ declare const longPolling: ChosenTransport;
 declare const modes: readonly Mode[];
 declare const newKey: () => string;
 declare const plainPolicy: ({ messages, bytes }?: Bounds) => OutboxPolicy<Drafts>;
-declare const polling$1: ChosenTransport;
+declare const polling: ChosenTransport;
 declare const programs: Platform;
 declare const shareHere: (share: Share) => Share;
 declare const shareNames: readonly ['auto', 'browser', 'none'];
@@ -265,7 +265,7 @@ declare namespace clock_d_exports {
   export { LinkClock, whenDue };
 }
 declare namespace connect_d_exports {
-  export { ConnectOptions, ConnectionState, Crosswind, Fall, Follower, Following, Keeping, OverOptions, Page, Presence, RefusedError, Room, RoomMessage, Sharing, connect, connectOver, longPolling, polling$1 as polling, programs, sse, streaming, websocket };
+  export { ConnectOptions, ConnectionState, Crosswind, Fall, Follower, Following, Keeping, OverOptions, Page, Presence, RefusedError, Room, RoomMessage, Sharing, connect, connectOver, longPolling, polling, programs, sse, streaming, websocket };
 }
 declare namespace debug_d_exports {
   export { debug };

@@ -8,11 +8,11 @@ import { PassThrough, type Writable } from 'node:stream'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import tls from 'node:tls'
 import { WebSocket } from 'ws'
+import type { Config } from '../../app/config/config.ts'
+import { startTestServer, type TestServer, testConfig } from '../../app/testing.ts'
 import type { Draft } from '../../protocol/messages.ts'
 import { type HttpVersion, httpVersions, modeNamed } from '../../protocol/modes.ts'
-import type { Config } from '../../server/config/config.ts'
 import { reserve } from '../../server/http/open-files.ts'
-import { startTestServer, type TestServer, testConfig } from '../../server/testing.ts'
 import { draftOf as editOf } from '../clients/client.ts'
 import {
   type Answer,

@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { stopClock } from '../../app/testing.ts'
 import type { Presence } from '../../client/connect.ts'
 import { modes } from '../../protocol/modes.ts'
-import { temporaryFolder } from '../../server/folder-testing.ts'
+import { temporaryFolder } from '../../scripts/folder-testing.ts'
 import { type Authorize, createCrosswind } from '../../server/index.ts'
-import { stopClock } from '../../server/testing.ts'
 import { nameOf, newKey } from '../clients/client.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
 import { type Said, start, texts, uncaught, untilState } from './testing.ts'

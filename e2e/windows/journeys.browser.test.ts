@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, afterEach, before, test } from 'node:test'
+import { documentPath } from '../../app/shared/document-api.ts'
+import { testConfig } from '../../app/testing.ts'
 import { type Mode, modeNamed, modes } from '../../protocol/modes.ts'
-import { temporaryFolder } from '../../server/folder-testing.ts'
-import { documentPath } from '../../server/page/document-api.ts'
-import { testConfig } from '../../server/testing.ts'
+import { temporaryFolder } from '../../scripts/folder-testing.ts'
 import { type BrowserWindow, until } from '../browser/browser.ts'
 import { startProxy } from '../network/cutting-proxy.ts'
 import {

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
-import type { Permission } from './access.ts'
-import { Access, makeInvitation } from './access.ts'
+import type { Permission } from '../../app/access.ts'
+import { Access, makeInvitation } from '../../app/access.ts'
 import {
   cookieAfter,
   cookieIn,
@@ -14,7 +14,7 @@ import {
   plainRights,
   startTestApp,
   toWrite,
-} from './access-testing.ts'
+} from '../../app/access-testing.ts'
 import { mustBeAllowed, type OriginRules, refuseForeign } from './middleware.ts'
 
 const asBrowser = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }

@@ -1,8 +1,6 @@
 // Binds a contenteditable element to the shared document's text, in both directions.
 
 import type * as Y from 'yjs'
-import { withoutHalves } from '../../protocol/graphemes.ts'
-import type { Cancel } from '../../protocol/time.ts'
 import {
   type Attributes,
   type Change,
@@ -20,8 +18,10 @@ import {
   softBreak,
   startOfLine,
   type TextRange,
-} from '../../server/document/rich-text.ts'
-import { changesBetween } from '../../server/document/text-diff.ts'
+} from '../../app/document/rich-text.ts'
+import { changesBetween } from '../../app/document/text-diff.ts'
+import { withoutHalves } from '../../protocol/graphemes.ts'
+import type { Cancel } from '../../protocol/time.ts'
 import { inNextFrame } from '../frames.ts'
 import { type EditorCommands, type EditorState, type Mark, marks } from './commands.ts'
 import {

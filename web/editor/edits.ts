@@ -1,6 +1,5 @@
 // Edits by keys and tools: pure functions from a document's lines and selection to changes.
 
-import { graphemeAfter, graphemeBefore, piecesOf } from '../../protocol/graphemes.ts'
 import {
   type Attributes,
   attributesOf,
@@ -17,7 +16,8 @@ import {
   plainFormat,
   startOfLine,
   type TextRange,
-} from '../../server/document/rich-text.ts'
+} from '../../app/document/rich-text.ts'
+import { graphemeAfter, graphemeBefore, piecesOf } from '../../protocol/graphemes.ts'
 import type { Block, ListKind, Mark } from './commands.ts'
 
 /** The ends of a selection, as indices in the text. */

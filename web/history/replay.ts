@@ -2,8 +2,6 @@
 
 import { fromBase64 } from 'lib0/buffer'
 import * as Y from 'yjs'
-import type { HistoryPortion } from '../../protocol/document-history.ts'
-import { fingerprintIn } from '../../protocol/messages.ts'
 import {
   createDocument,
   documentText,
@@ -11,7 +9,9 @@ import {
   type Line,
   linesOf,
   type TextRun,
-} from '../../server/document/rich-text.ts'
+} from '../../app/document/rich-text.ts'
+import type { HistoryPortion } from '../../protocol/document-history.ts'
+import { fingerprintIn } from '../../protocol/messages.ts'
 import { cleanName, unchosenName } from '../editor/presence.ts'
 
 /** Text in a line by one author, in order. */
