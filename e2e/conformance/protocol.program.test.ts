@@ -45,7 +45,7 @@ function rowsOf(heading: string): string[][] {
   )
 }
 
-const sources = globSync('server/**/*.ts', { cwd: root })
+const sources = globSync('{protocol,server,app}/**/*.ts', { cwd: root })
   .filter((path) => !/(\.test|testing|-contract)\.ts$/.test(path))
   .map((path) => readFileSync(join(root, path), 'utf8'))
   .join('\n')
