@@ -1,8 +1,8 @@
 // The library's door: channels of one server, over one stream.
 
-import { type Bodies, type Kind, nameUnder, type Polling } from '../server/wire/messages.ts'
-import { type LinkMode, needsTls, type TransportMode, type WindowHttp } from '../server/wire/modes.ts'
-import { nothingPlanned } from '../server/wire/time.ts'
+import { type Bodies, type Kind, nameUnder, type Polling } from '../protocol/messages.ts'
+import { type LinkMode, needsTls, type TransportMode, type WindowHttp } from '../protocol/modes.ts'
+import { nothingPlanned } from '../protocol/time.ts'
 import { browserTimers, now, watchWakeUps } from './browser-services.ts'
 import { Retry } from './fallback.ts'
 import { isRefusal, Link, type LinkState } from './link.ts'

@@ -1,7 +1,7 @@
 // Policies for documents: which drafts exceed the bounds, outlive their refusal, or take further updates.
 
-import type { Draft, UpdateBody } from '../server/wire/messages.ts'
-import type { Random } from '../server/wire/time.ts'
+import type { Draft, UpdateBody } from '../protocol/messages.ts'
+import type { Random } from '../protocol/time.ts'
 import type { UnstoredDraft } from './draft-database.ts'
 import {
   type Bounds,

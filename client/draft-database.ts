@@ -1,7 +1,7 @@
 // Unstored drafts of all windows, and the key of their senders, in IndexedDB (W3C Indexed Database API 3.0).
 
-import type { Draft } from '../server/wire/messages.ts'
-import { nothingPlanned } from '../server/wire/time.ts'
+import type { Draft } from '../protocol/messages.ts'
+import { nothingPlanned } from '../protocol/time.ts'
 
 /** A draft that the server has not stored. */
 export interface UnstoredDraft {

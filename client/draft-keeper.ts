@@ -1,6 +1,6 @@
 // Keeps an outbox's drafts in this browser until they end.
 
-import type { Cancel, Timers } from '../server/wire/time.ts'
+import type { Cancel, Timers } from '../protocol/time.ts'
 import { type DocumentDraft, type DocumentDrafts, documentDraft } from './document-policy.ts'
 import type { UnstoredDraft } from './draft-database.ts'
 import type { DraftStore } from './draft-store.ts'

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { windowModeNamed, windowModes } from '../server/wire/modes.ts'
+import { windowModeNamed, windowModes } from '../protocol/modes.ts'
 import { openLink, settled } from './testing.ts'
 
 const openOverUdp = () => openLink({ mode: windowModeNamed('sse/3') ?? assert.fail(), modes: windowModes })

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Message } from '../server/wire/messages.ts'
+import type { Message } from '../protocol/messages.ts'
 import type { Link } from './link.ts'
 import { whenDue } from './link-clock.ts'
 import { mode, openLink, settled } from './testing.ts'

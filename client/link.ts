@@ -1,6 +1,6 @@
 // A window's link to the log: opens, resumes, retries, falls back; delivers messages once, in order.
 
-import type { ClockReading } from '../server/wire/clock-estimate.ts'
+import type { ClockReading } from '../protocol/clock-estimate.ts'
 import {
   type AwarenessFrame,
   type AwarenessReport,
@@ -15,9 +15,9 @@ import {
   type Presence,
   parseCursor,
   type Welcome,
-} from '../server/wire/messages.ts'
-import type { LinkMode, WindowHttp } from '../server/wire/modes.ts'
-import { nothingPlanned, type Random, type Timers } from '../server/wire/time.ts'
+} from '../protocol/messages.ts'
+import type { LinkMode, WindowHttp } from '../protocol/modes.ts'
+import { nothingPlanned, type Random, type Timers } from '../protocol/time.ts'
 import type { Sleeper, WakeUp } from './browser-services.ts'
 import { Connection } from './connection.ts'
 import { type Fall, Fallback, Retry } from './fallback.ts'

@@ -3,9 +3,9 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Bodies, Draft, Stored, UpdateBody } from '../server/wire/messages.ts'
-import { createManualTime } from '../server/wire/testing.ts'
-import { createSeededRandom, type Random } from '../server/wire/time.ts'
+import type { Bodies, Draft, Stored, UpdateBody } from '../protocol/messages.ts'
+import { createManualTime } from '../protocol/testing.ts'
+import { createSeededRandom, type Random } from '../protocol/time.ts'
 import { type DocumentDrafts, documentPolicy, keptPolicy, mergingPolicy } from './document-policy.ts'
 import type { UnstoredDraft } from './draft-database.ts'
 import { DraftKeeper } from './draft-keeper.ts'

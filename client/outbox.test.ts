@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Bodies, Draft, Stored } from '../server/wire/messages.ts'
-import { createManualTime } from '../server/wire/testing.ts'
+import type { Bodies, Draft, Stored } from '../protocol/messages.ts'
+import { createManualTime } from '../protocol/testing.ts'
 import { documentPolicy, mergingPolicy } from './document-policy.ts'
 import type { UnstoredDraft } from './draft-database.ts'
 import { DraftKeeper } from './draft-keeper.ts'

@@ -1,7 +1,7 @@
 // Drafts that the server has not stored: numbered, bounded, sent in order, a few at a time, and resent.
 
-import type { Bodies, Draft, Kind, Stored, UpdateBody } from '../server/wire/messages.ts'
-import { nothingPlanned, type Timers } from '../server/wire/time.ts'
+import type { Bodies, Draft, Kind, Stored, UpdateBody } from '../protocol/messages.ts'
+import { nothingPlanned, type Timers } from '../protocol/time.ts'
 import { BusyError, type OpenTransport, RefusedError } from './transports/transport.ts'
 
 export interface OutboxState {

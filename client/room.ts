@@ -7,8 +7,8 @@ import {
   type Kind,
   type Message,
   parseCursor,
-} from '../server/wire/messages.ts'
-import { nothingPlanned } from '../server/wire/time.ts'
+} from '../protocol/messages.ts'
+import { nothingPlanned } from '../protocol/time.ts'
 import type { Link } from './link.ts'
 import { listen, type Off, report, tell } from './listeners.ts'
 import { RefusedError } from './transports/transport.ts'

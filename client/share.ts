@@ -1,6 +1,6 @@
 // The library's door for sharing: the windows of a browser have one connection.
 
-import type { Share } from '../server/wire/modes.ts'
+import type { Share } from '../protocol/modes.ts'
 import type { Sharing } from './connect.ts'
 import { databaseOf, openDraftDatabase } from './draft-database.ts'
 import { newKey } from './names.ts'

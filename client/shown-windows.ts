@@ -1,8 +1,8 @@
 // The other windows, across connections: one that only reopens its stream sees nobody leave.
 
-import type { AwarenessFrame } from '../server/wire/messages.ts'
-import { nothingPlanned, type Timers } from '../server/wire/time.ts'
-import { upsert } from '../server/wire/upsert.ts'
+import type { AwarenessFrame } from '../protocol/messages.ts'
+import { nothingPlanned, type Timers } from '../protocol/time.ts'
+import { upsert } from '../protocol/upsert.ts'
 
 /** Time for which the server shows a window whose client has left, ms. */
 export const keepShownMs = 4000

@@ -7,14 +7,14 @@ import {
   removeAwarenessStates,
 } from 'y-protocols/awareness'
 import * as Y from 'yjs'
-import { contradiction } from '../server/wire/contradiction.ts'
+import { contradiction } from '../protocol/contradiction.ts'
 import {
   type AwarenessFrame,
   type Draft,
   type Message,
   parseCursor,
   type UpdateBody,
-} from '../server/wire/messages.ts'
+} from '../protocol/messages.ts'
 import {
   type ConnectionState,
   type ConnectOptions,

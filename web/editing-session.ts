@@ -1,5 +1,13 @@
 // One page's editing session: its document, its connection with the outbox, and its presence.
 
+import type { Line } from '../app/document/rich-text.ts'
+import {
+  deletedForMs,
+  joinVersions,
+  type PageStart,
+  probesChannel,
+  windChannel,
+} from '../app/shared/page-messages.ts'
 import { LinkClock, whenDue } from '../client/clock.ts'
 import {
   type ConnectionState,
@@ -23,14 +31,6 @@ import {
 } from '../client/drafts.ts'
 import { browserTimers } from '../client/wire.ts'
 import { CrosswindProvider, mergeUpdates } from '../client/yjs.ts'
-import type { Line } from '../server/document/rich-text.ts'
-import {
-  deletedForMs,
-  joinVersions,
-  type PageStart,
-  probesChannel,
-  windChannel,
-} from '../server/page/page-messages.ts'
 import {
   type Bodies,
   type Draft,
@@ -38,8 +38,8 @@ import {
   type Kind,
   type Message,
   parseCursor,
-} from '../server/wire/messages.ts'
-import { nameInUse, type WindowMode, windowModeNamed, windowModes } from '../server/wire/modes.ts'
+} from '../protocol/messages.ts'
+import { nameInUse, type WindowMode, windowModeNamed, windowModes } from '../protocol/modes.ts'
 import { platform } from './axios-http.ts'
 import { BrowserHttp } from './browser-http.ts'
 import { Binding } from './editor/binding.ts'

@@ -1,6 +1,6 @@
 // Requests: error mapping, the POST uplink, clock requests.
 
-import type { Draft, Stored } from '../../server/wire/messages.ts'
+import type { Draft, Stored } from '../../protocol/messages.ts'
 import { now } from '../browser-services.ts'
 import { bytesOf } from '../outbox.ts'
 import type { Reply, Send } from './send.ts'

@@ -5,10 +5,10 @@ import { on, once } from 'node:events'
 import { createServer } from 'node:http'
 import type { TestContext } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
+import { defaultConfig } from '../../app/config/config.ts'
 import { serverEnvironment } from '../../scripts/child-process.mjs'
+import { temporaryFolder } from '../../scripts/folder-testing.ts'
 import { openPort } from '../../scripts/open-port.ts'
-import { defaultConfig } from '../../server/config/config.ts'
-import { temporaryFolder } from '../../server/folder-testing.ts'
 import { createCrosswind, type StandardSchema, type Storage } from '../../server/index.ts'
 
 /** Resident bytes: the highest since the start, sampled. */

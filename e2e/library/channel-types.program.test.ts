@@ -7,7 +7,7 @@ import { Refusal } from '../../server/index.ts'
 import { countTo, settled } from '../../server/log/log-testing.ts'
 import { start } from './testing.ts'
 
-declare module '../../server/wire/bodies.ts' {
+declare module '../../protocol/bodies.ts' {
   interface Bodies {
     guests: Guests
     /** Whether more may come, as the server says. */

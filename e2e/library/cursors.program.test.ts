@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Room, RoomMessage } from '../../client/connect.ts'
+import { modes } from '../../protocol/modes.ts'
 import type { createCrosswind } from '../../server/index.ts'
-import { modes } from '../../server/wire/modes.ts'
 import { start } from './testing.ts'
 
 type Crosswind = Awaited<ReturnType<typeof createCrosswind>>

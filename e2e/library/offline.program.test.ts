@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test'
 import * as Y from 'yjs'
 import { keptDrafts } from '../../client/drafts.ts'
 import type { CrosswindProvider } from '../../client/yjs.ts'
-import { createSeededRandom, type Random } from '../../server/wire/time.ts'
+import { createSeededRandom, type Random } from '../../protocol/time.ts'
 import { MemoryIndexedDb } from './memory-indexeddb.ts'
 import { contains, converged, copyOf, isEqual, refusal, startDocuments, synced } from './yjs-testing.ts'
 

@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { temporaryFolder } from '../../scripts/folder-testing.ts'
 import { startSqsServer, type TestSqs } from '../../scripts/sqs-server.ts'
-import { temporaryFolder } from '../../server/folder-testing.ts'
 import { accessTo, type Said, start, texts } from './testing.ts'
 
 let sqs: TestSqs

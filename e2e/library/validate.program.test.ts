@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { z } from 'zod'
+import { modes } from '../../protocol/modes.ts'
 import type { StandardSchema } from '../../server/index.ts'
-import { modes } from '../../server/wire/modes.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
 import { start } from './testing.ts'
 

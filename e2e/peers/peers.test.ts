@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, realpathSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { test } from 'node:test'
-import { temporaryFolder } from '../../server/folder-testing.ts'
+import { temporaryFolder } from '../../scripts/folder-testing.ts'
 import { faultOf, imitatedModes, peerLabel, readPeers } from './peers.ts'
 
 const folder = temporaryFolder()

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { temporaryFolder } from '../../server/folder-testing.ts'
+import { temporaryFolder } from '../../scripts/folder-testing.ts'
 import { fanout } from '../bench/fanout-bench.ts'
 import { type Experiment, experimentFiles, type Summary, again as workedOutAgain } from '../lab/experiment.ts'
 import { filesOf } from '../lab/testing.ts'

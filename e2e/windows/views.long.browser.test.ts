@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
-import { testConfig } from '../../server/testing.ts'
-import { type Mode, modeNamed, modes } from '../../server/wire/modes.ts'
+import { testConfig } from '../../app/testing.ts'
+import { type Mode, modeNamed, modes } from '../../protocol/modes.ts'
 import { type BrowserWindow, until } from '../browser/browser.ts'
 import { bannerText, isThere, shown, switchMode } from './page.ts'
 import { browserName, openStage, type Stage, untilOpen, untilShows } from './stage.ts'

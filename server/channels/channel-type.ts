@@ -1,7 +1,7 @@
 // The contract of a channel's type: what differs between channels. Log and hub name no type.
 
-import type { Bodies, Draft, Kind, Message } from '../wire/messages.ts'
-import type { Refusal } from '../wire/refusal.ts'
+import type { Bodies, Draft, Kind, Message } from '../../protocol/messages.ts'
+import type { Refusal } from '../../protocol/refusal.ts'
 import type { Check } from './shapes.ts'
 
 /** How much a channel keeps. The newest message stays in any case. */

@@ -1,10 +1,10 @@
 // A document's gate: its updates pass in order, if they are valid for what the log has.
 
+import { type Draft, isKind, type Message } from '../../protocol/messages.ts'
+import { isRefusal, Refusal } from '../../protocol/refusal.ts'
+import type { Clock } from '../../protocol/time.ts'
 import type { Store } from '../channels/channel-type.ts'
 import type { Log } from '../log/log.ts'
-import { type Draft, isKind, type Message } from '../wire/messages.ts'
-import { isRefusal, Refusal } from '../wire/refusal.ts'
-import type { Clock } from '../wire/time.ts'
 import {
   type Addition,
   type Admission,

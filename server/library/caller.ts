@@ -1,5 +1,8 @@
 // Sender of a request to an application: its rights to read and write, and its connection's costs.
 
+import type { Draft, Stored } from '../../protocol/messages.ts'
+import { Refusal } from '../../protocol/refusal.ts'
+import type { Clock } from '../../protocol/time.ts'
 import { admitOwnDraft } from '../hub/admission.ts'
 import type { Hub } from '../hub/hub.ts'
 import { RateLimit } from '../hub/rate-limit.ts'
@@ -8,9 +11,6 @@ import type { ReadingRate } from '../transports/answers.ts'
 import { type AnyRequest, type Bodies, connectionOf } from '../transports/bodies.ts'
 import type { Admission } from '../transports/transport.ts'
 import { mayPublish, mustBeOfType, parseJson, refuseHaste } from '../transports/uplink.ts'
-import type { Draft, Stored } from '../wire/messages.ts'
-import { Refusal } from '../wire/refusal.ts'
-import type { Clock } from '../wire/time.ts'
 import type { Channels } from './channels.ts'
 
 interface CallerParts {

@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Cursor } from '../../protocol/messages.ts'
 import { ampleLimits, given, littleMemory, newFile, toyTypes } from '../log/log-testing.ts'
 import { createMemoryLog } from '../log/memory-log.ts'
 import { openLogFile } from '../log/sqlite-file.ts'
 import { createSqliteLog } from '../log/sqlite-log.ts'
-import type { Cursor } from '../wire/messages.ts'
 import { readPage } from './channel-pages.ts'
 
 async function openLog(messages: number) {

@@ -1,8 +1,8 @@
 // Reads a channel's history in portions.
 
+import { type Cursor, type Message, parseCursor } from '../../protocol/messages.ts'
+import { Refusal } from '../../protocol/refusal.ts'
 import type { Log } from '../log/log.ts'
-import { type Cursor, type Message, parseCursor } from '../wire/messages.ts'
-import { Refusal } from '../wire/refusal.ts'
 
 export interface Page {
   readonly messages: readonly Message[]

@@ -3,6 +3,21 @@
 import type { ServerResponse } from 'node:http'
 import type { Http2ServerResponse } from 'node:http2'
 import type { Doc } from 'yjs'
+import type { HistoryPortion, HistoryUpdate } from '../../protocol/document-history.ts'
+import {
+  type Cursor,
+  type Draft,
+  formatCursor,
+  isChannelName,
+  isKind,
+  type JsonMessage,
+  type Kind,
+  type Message,
+  parseCursor,
+} from '../../protocol/messages.ts'
+import type { MonitorReply } from '../../protocol/monitor.ts'
+import { Refusal } from '../../protocol/refusal.ts'
+import { upsert } from '../../protocol/upsert.ts'
 import { processTimers } from '../../scripts/process.ts'
 import { refuseOthers } from '../../scripts/suggestion.ts'
 import type { Documents } from '../document/document-worker.ts'
@@ -23,21 +38,6 @@ import { revocationsChannel } from '../security/revocations.ts'
 import type { Begin } from '../serving.ts'
 import { type Answering, answerParts, chargeAnswers } from '../transports/answers.ts'
 import { type AnyRequest, connectionOf } from '../transports/bodies.ts'
-import type { HistoryPortion, HistoryUpdate } from '../wire/document-history.ts'
-import {
-  type Cursor,
-  type Draft,
-  formatCursor,
-  isChannelName,
-  isKind,
-  type JsonMessage,
-  type Kind,
-  type Message,
-  parseCursor,
-} from '../wire/messages.ts'
-import type { MonitorReply } from '../wire/monitor.ts'
-import { Refusal } from '../wire/refusal.ts'
-import { upsert } from '../wire/upsert.ts'
 import { Caller, type Limiter, rateLimit } from './caller.ts'
 import { numberIn, pageBefore, pagesAfter } from './channel-pages.ts'
 import type { Channels } from './channels.ts'

@@ -1,5 +1,7 @@
 // The endpoints beside the transports: tickets, the clock, and a channel's past.
 
+import { estimateLength, formatCursor } from '../../protocol/messages.ts'
+import { Refusal } from '../../protocol/refusal.ts'
 import type { Health } from '../health.ts'
 import { maxHeaderBytes } from '../http/connections.ts'
 import { messageText } from '../log/kept-json.ts'
@@ -11,8 +13,6 @@ import { answerParts } from '../transports/answers.ts'
 import { connectionOf } from '../transports/bodies.ts'
 import { type Mounting, queryOf } from '../transports/transport.ts'
 import { parseJson } from '../transports/uplink.ts'
-import { estimateLength, formatCursor } from '../wire/messages.ts'
-import { Refusal } from '../wire/refusal.ts'
 import { type EarlierPage, type Page, pageAfter, pageBefore, wholeOf } from './channel-pages.ts'
 import type { Channels } from './channels.ts'
 

@@ -2,15 +2,15 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { defaultConfig } from '../config/config.ts'
+import type { Draft } from '../../protocol/messages.ts'
+import { Refusal } from '../../protocol/refusal.ts'
+import { createManualTime } from '../../protocol/testing.ts'
+import { defaultEngine } from '../config/engine-settings.ts'
 import { KeptJson } from '../log/kept-json.ts'
-import type { Draft } from '../wire/messages.ts'
-import { Refusal } from '../wire/refusal.ts'
-import { createManualTime } from '../wire/testing.ts'
 import type { StandardSchema } from './standard-schema.ts'
 import { jsonOf, Validation } from './validation.ts'
 
-const { limits } = defaultConfig
+const { limits } = defaultEngine
 
 /** 1 MB as JSON, over 20 MB parsed. */
 const large = Array.from({ length: 349_525 }, () => ({}))

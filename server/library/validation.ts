@@ -1,12 +1,12 @@
 // Runs an application's schemas: messages that wait for them count in a budget, and have a time limit.
 
 import { hash } from 'node:crypto'
+import { maxJsonDepth, measureJson } from '../../protocol/json-depth.ts'
+import type { Draft } from '../../protocol/messages.ts'
+import { Refusal } from '../../protocol/refusal.ts'
+import type { Timers } from '../../protocol/time.ts'
 import type { EngineSettings } from '../config/engine-settings.ts'
 import { keptBody } from '../log/kept-json.ts'
-import { maxJsonDepth, measureJson } from '../wire/json-depth.ts'
-import type { Draft } from '../wire/messages.ts'
-import { Refusal } from '../wire/refusal.ts'
-import type { Timers } from '../wire/time.ts'
 import { inWords, type StandardSchema } from './standard-schema.ts'
 
 interface ValidationParts {

@@ -1,7 +1,7 @@
 // The log in an SQLite file: survives a killed process, optionally also a power cut.
 
-import type { Cursor } from '../wire/messages.ts'
-import type { Random } from '../wire/time.ts'
+import type { Cursor } from '../../protocol/messages.ts'
+import type { Random } from '../../protocol/time.ts'
 import { History } from './history.ts'
 import { type Defer, type Log, type LogParts, logFull, lossHandlerFor, type Memory, newEpoch } from './log.ts'
 import { Sequencer } from './sequencer.ts'

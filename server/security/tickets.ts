@@ -2,9 +2,9 @@
 
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http2'
-import { formatCursor, parseCursor } from '../wire/messages.ts'
-import { Refusal } from '../wire/refusal.ts'
-import type { Clock } from '../wire/time.ts'
+import { formatCursor, parseCursor } from '../../protocol/messages.ts'
+import { Refusal } from '../../protocol/refusal.ts'
+import type { Clock } from '../../protocol/time.ts'
 import { type Asking, fingerprintFor, type Gate, Grant, sessionEnded } from './grants.ts'
 import { type Authorize, type CheckedPermit, checkPermit, longestLifeMs } from './permits.ts'
 import type { Revocations } from './revocations.ts'

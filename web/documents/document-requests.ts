@@ -1,17 +1,17 @@
 // Documents as a window sees them: addresses, names, and the server's list and invitations.
 
-import { asClosing } from '../../client/transports.ts'
-import { browserTimers, newName } from '../../client/wire.ts'
 import {
   type DocumentList,
   documentPath,
   type InvitationAnswer,
   type ListedDocument,
-} from '../../server/page/document-api.ts'
-import { pageOfOverview, titleFrom, windChannel } from '../../server/page/page-messages.ts'
-import type { HistoryPortion } from '../../server/wire/document-history.ts'
-import { graphemeBefore } from '../../server/wire/graphemes.ts'
-import { type Bodies, isChannelName, type Kind, nameUnder } from '../../server/wire/messages.ts'
+} from '../../app/shared/document-api.ts'
+import { pageOfOverview, titleFrom, windChannel } from '../../app/shared/page-messages.ts'
+import { asClosing } from '../../client/transports.ts'
+import { browserTimers, newName } from '../../client/wire.ts'
+import type { HistoryPortion } from '../../protocol/document-history.ts'
+import { graphemeBefore } from '../../protocol/graphemes.ts'
+import { type Bodies, isChannelName, type Kind, nameUnder } from '../../protocol/messages.ts'
 import { openHttp } from '../axios-http.ts'
 import type { BrowserKey } from '../page-session.ts'
 

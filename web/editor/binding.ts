@@ -18,10 +18,10 @@ import {
   softBreak,
   startOfLine,
   type TextRange,
-} from '../../server/document/rich-text.ts'
-import { changesBetween } from '../../server/document/text-diff.ts'
-import { withoutHalves } from '../../server/wire/graphemes.ts'
-import type { Cancel } from '../../server/wire/time.ts'
+} from '../../app/document/rich-text.ts'
+import { changesBetween } from '../../app/document/text-diff.ts'
+import { withoutHalves } from '../../protocol/graphemes.ts'
+import type { Cancel } from '../../protocol/time.ts'
 import { inNextFrame } from '../frames.ts'
 import { type EditorCommands, type EditorState, type Mark, marks } from './commands.ts'
 import {

@@ -1,13 +1,7 @@
 // Clipboard and drags: copied text keeps its formatting, and inserted content is cleaned.
 
-import { shortened } from '../../server/document/line-reader.ts'
-import {
-  imageCharacter,
-  type Line,
-  safeImage,
-  safeLink,
-  type TextRun,
-} from '../../server/document/rich-text.ts'
+import { shortened } from '../../app/document/line-reader.ts'
+import { imageCharacter, type Line, safeImage, safeLink, type TextRun } from '../../app/document/rich-text.ts'
 import { importCode } from '../documents/import-code.ts'
 import { LateCode } from '../late-code.ts'
 import { formatUnkept, importNotes } from '../page/wording.ts'
@@ -15,10 +9,10 @@ import type { Binding } from './binding.ts'
 import type { EditorCommands } from './commands.ts'
 import type { SelectedText } from './selection.ts'
 
-type Html = typeof import('../../server/document/html.ts')
+type Html = typeof import('../../app/document/html.ts')
 
 /** Understands what other programs write. Loaded at the first focus. */
-const htmlCode = new LateCode<Html>(() => import('../../server/document/html.ts'))
+const htmlCode = new LateCode<Html>(() => import('../../app/document/html.ts'))
 
 const preloadHtml = () => htmlCode.preload()
 
