@@ -1,6 +1,6 @@
 // The server's settings with their defaults. `npm start -- --help` describes each.
 
-import { defineConfig } from './server/config/config.ts'
+import { defineConfig } from './app/config/config.ts'
 
 export default defineConfig({
   transport: 'sse', // default transport: 'sse', 'websocket', 'long-polling', 'polling' or 'streaming'

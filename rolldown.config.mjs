@@ -1,4 +1,4 @@
-// Builds the library's two packages, with `server/wire` in both, and the lab's.
+// Builds the library's two packages, with `protocol` in both, and the lab's.
 
 import { cpSync, globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -43,9 +43,7 @@ export default [
       chunkFileNames: '[name].js',
       // One file compresses best. A bundler without splitting would wrap one that has a dynamic import.
       codeSplitting: {
-        groups: [
-          { name: 'common', minShareCount: 2, test: /client\/(?!share\/|debug)|server\/(?!wire\/trace)/ },
-        ],
+        groups: [{ name: 'common', minShareCount: 2, test: /client\/(?!share\/|debug)|protocol\/(?!trace)/ }],
       },
     },
     transform: { target: 'es2023' },

@@ -1,6 +1,6 @@
 // Browser services: timers, names, Web Locks for liveness, lifecycle and network events.
 
-import type { Timers } from '../server/wire/time.ts'
+import type { Timers } from '../protocol/time.ts'
 
 export const browserTimers: Timers = {
   now,

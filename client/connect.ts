@@ -1,8 +1,8 @@
 // The library's door: channels of one server, over one stream.
 
-import { type Bodies, type Kind, nameUnder, type Polling } from '../server/wire/messages.ts'
-import { type LinkMode, needsTls, type TransportMode, type WindowHttp } from '../server/wire/modes.ts'
-import { nothingPlanned } from '../server/wire/time.ts'
+import { type Bodies, type Kind, nameUnder, type Polling } from '../protocol/messages.ts'
+import { type LinkMode, needsTls, type TransportMode, type WindowHttp } from '../protocol/modes.ts'
+import { nothingPlanned } from '../protocol/time.ts'
 import { browserTimers, now, watchWakeUps } from './browser-services.ts'
 import { Retry } from './fallback.ts'
 import { isRefusal, Link, type LinkState } from './link.ts'
@@ -49,9 +49,8 @@ export interface ConnectOptions {
   /** Asked for a token whenever a ticket is needed; without it the server sees the application's cookies. */
   readonly token?: () => string | Promise<string>
   /**
-   * Called instead of `token` when the server knows this client's session no more, such as to renew a
-   * cookie. If it rejects with an error whose `status` is 401, the application
-   * says no.
+   * Called instead of `token` when the server no longer knows this client's session, such as to renew a
+   * cookie. If it rejects with an error whose `status` is 401, the application refuses the client.
    */
   readonly renewSession?: () => Promise<unknown>
   /** Default: the browser's; in Node `programs`, which service workers need, too. */
@@ -64,7 +63,7 @@ export interface ConnectOptions {
   readonly debug?: typeof Link | undefined
 }
 
-/** One connection for several windows, which prove their names by one key. */
+/** One connection shared by several windows, which prove their names by one key. */
 export interface Sharing {
   /** `base`: the server's address. */
   readonly key: (base: string) => Promise<string>
@@ -83,7 +82,7 @@ export interface Keeping {
   }
 }
 
-/** Beside these, what is known of an attempt to connect: see `LinkState`. */
+/** With the fields of an attempt to connect: see `LinkState`. */
 export interface ConnectionState extends Partial<Omit<LinkState, 'state'>> {
   readonly mode: string
   readonly status: LinkState['state']
@@ -102,8 +101,8 @@ export interface ConnectionState extends Partial<Omit<LinkState, 'state'>> {
 interface ConnectionEvents {
   readonly state: (state: ConnectionState) => void
   /**
-   * The application does not let this client in any more: it said no when a ticket ended or was
-   * revoked. What was not stored is rejected. It is asked again after 30 to 60 s, or by `retry`.
+   * The application refused this client when a ticket ended or was revoked. Messages that are not stored are
+   * rejected. The application is asked again after 30 to 60 s, or by `retry`.
    */
   readonly error: (error: RefusedError) => void
 }
@@ -143,7 +142,7 @@ export interface OverOptions extends ConnectOptions {
   readonly transports: readonly ChosenTransport[]
 }
 
-/** The same over these transports only: a bundle contains no others. */
+/** As `connect`, over these transports only: a bundle contains no others. */
 export function connectOver(url: string | URL, options: OverOptions): Crosswind {
   return new Crosswind(String(url).replace(/\/$/, ''), options)
 }
@@ -176,7 +175,7 @@ export class Crosswind {
   #state: ConnectionState
   /** Why the application does not let this client in; null if it does, or was not asked yet. */
   #denial: RefusedError | null = null
-  /** Takes messages from the beginning on. */
+  /** Accepts messages from the start, before the link exists. */
   readonly #link: Promise<Link>
   /** The same, once it is there: a page that is ending cannot wait. */
   #made: Link | null = null

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createManualTime } from '../server/wire/testing.ts'
+import { createManualTime } from '../protocol/testing.ts'
 import { Connection } from './connection.ts'
 import { createFakeTransports, mode } from './testing.ts'
 import type { Closing } from './transports/transport.ts'

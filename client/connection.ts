@@ -1,8 +1,8 @@
 // One connection over one transport, from its first frame to its end, with a silence watchdog.
 
-import type { Beat, DownFrame } from '../server/wire/messages.ts'
-import type { LinkMode } from '../server/wire/modes.ts'
-import type { Timers } from '../server/wire/time.ts'
+import type { Beat, DownFrame } from '../protocol/messages.ts'
+import type { LinkMode } from '../protocol/modes.ts'
+import type { Timers } from '../protocol/time.ts'
 import type { Closing, Opening, OpenTransport, WebTransport } from './transports/transport.ts'
 
 /** Until the welcome. */

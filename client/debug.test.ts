@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { collectTraces } from '../server/wire/testing.ts'
+import { collectTraces } from '../protocol/testing.ts'
 import { debug } from './debug.ts'
 import { messageOf, mode, openLink, settled } from './testing.ts'
 import { BusyError, RefusedError } from './transports/transport.ts'
@@ -139,7 +139,7 @@ test('a window whose session is refused asks whether it is let in', () => {
   assert.deepEqual(lines, ['fallback w1 asks whether it is let in, after sse/2: Not you.'])
 })
 
-test('a silent stream is told by its reason', () => {
+test('the trace of a silent stream names the reason', () => {
   using opened = openTraced('fallback')
   const { time, newest, lines } = opened
   newest().welcome({ heartbeatMs: 1000 })
@@ -151,7 +151,7 @@ test('a silent stream is told by its reason', () => {
   ])
 })
 
-test('no key, no content and no state of a window is told', async () => {
+test('the trace contains no key, content or state of a window', async () => {
   using opened = openTraced('*', {
     proof: [
       ['key', 'private'],

@@ -1,9 +1,9 @@
 // For the option `debug`: a link that traces its events and its messages on the console.
 
-import type { Bodies, DownFrame, Draft, Kind } from '../server/wire/messages.ts'
-import type { LinkMode } from '../server/wire/modes.ts'
-import type { Clock } from '../server/wire/time.ts'
-import { trace, turnOnTraces } from '../server/wire/trace.ts'
+import type { Bodies, DownFrame, Draft, Kind } from '../protocol/messages.ts'
+import type { LinkMode } from '../protocol/modes.ts'
+import type { Clock } from '../protocol/time.ts'
+import { trace, turnOnTraces } from '../protocol/trace.ts'
 import type { WakeUp } from './browser-services.ts'
 import { Link, type LinkListener, type LinkOptions, type LinkState } from './link.ts'
 import type { Drafts } from './outbox.ts'

@@ -1,7 +1,7 @@
 // Policies for documents: which drafts exceed the bounds, outlive their refusal, or take further updates.
 
-import type { Draft, UpdateBody } from '../server/wire/messages.ts'
-import type { Random } from '../server/wire/time.ts'
+import type { Draft, UpdateBody } from '../protocol/messages.ts'
+import type { Random } from '../protocol/time.ts'
 import type { UnstoredDraft } from './draft-database.ts'
 import {
   type Bounds,
@@ -40,10 +40,10 @@ export interface DocumentPolicyOptions {
   readonly waitsIfDenied?: boolean
 }
 
-/** They say nothing of the content, which is sent again under this window's name. */
+/** Refusals of the name, not of the content, which is sent again under this window's name. */
 const nameRefusals: readonly string[] = ['id-taken', 'not-your-name']
 
-/** They say nothing of the content: another user of this browser may have a session now. */
+/** Refusals of the user, not of the content: another user of this browser may have a session now. */
 const accessRefusals: readonly string[] = ['not-invited-there', 'read-only-invitation']
 
 const isAccessRefusal = (_draft: Draft, code: string) => accessRefusals.includes(code)
@@ -126,25 +126,25 @@ function afterRefusal(
   }
 }
 
-/** As for documents, except that messages outlive a refusal of the whole window, and updates any. */
+/** As for documents, except that messages survive a refusal of the whole window, and updates any refusal. */
 export function keptPolicy(options: DocumentPolicyOptions): OutboxPolicy<DocumentDrafts> {
   const documents = documentPolicy({
     ...options,
-    // Merged with what was refused may be what was not, and what it builds on may wait in another window. What
-    // contradicts the log can never be stored.
+    // The draft may contain valid updates beside the refused one, or build on updates that wait in another
+    // window. An update that contradicts the log can never be stored.
     isHeld: ({ kind }, code) => kind === 'update' && code !== 'not-your-client',
   })
   return {
     none: documents.none,
     summary: documents.summary,
     add(drafts, message, nextId, isConnected) {
-      // As it is now: the application may change what it gave, and IndexedDB takes less than JSON does.
+      // A copy, since the application may change its object; as JSON, since IndexedDB accepts fewer values.
       const body = JSON.parse(JSON.stringify(message.body))
       return documents.add(drafts, { ...message, body }, nextId, isConnected)
     },
     answer(drafts, ended, answer, nextId, isDenied) {
       if (!isDenied) return documents.answer(drafts, ended, answer, nextId)
-      // Whoever waits for an answer gets it.
+      // Callers of this window get their answer.
       const own = ended.filter(({ from }) => from === options.window)
       return { tell: documents.answer(drafts, own, answer, nextId, isDenied).tell }
     },
@@ -159,9 +159,9 @@ interface Merging {
   readonly pauseMs?: number
   /** Queue length from which updates are merged. Default: 1 with a pause, otherwise a long queue. */
   readonly minQueued?: number
-  /** Size limit of what is merged during a pause, in UTF-8 bytes. */
+  /** Maximum size of the updates merged during a pause, in UTF-8 bytes. */
   readonly maxBytes?: number
-  /** Whether an update has room where the policy has none, because the document has it, too. */
+  /** Whether an update is accepted beyond the policy's bounds, because the document has it, too. */
   readonly takesAll?: boolean
 }
 
@@ -170,10 +170,7 @@ const maxGrownBytes = 16_384
 
 const manyDrafts = 64
 
-/**
- * The same policy, but updates that wait are merged, and what was merged is taken apart if the server refuses it
- * as too large.
- */
+/** The same policy, but waiting updates are merged, and split again if the server refuses them as too large. */
 export function mergingPolicy<All extends Drafts>(
   policy: OutboxPolicy<All>,
   merging: Merging,

@@ -1,7 +1,7 @@
 // Unstored drafts of all windows, and the key of their senders, in IndexedDB (W3C Indexed Database API 3.0).
 
-import type { Draft } from '../server/wire/messages.ts'
-import { nothingPlanned } from '../server/wire/time.ts'
+import type { Draft } from '../protocol/messages.ts'
+import { nothingPlanned } from '../protocol/time.ts'
 
 /** A draft that the server has not stored. */
 export interface UnstoredDraft {
@@ -20,7 +20,7 @@ export interface DraftRecord extends UnstoredDraft {
 
 export interface DraftDatabase {
   /**
-   * The key that proves the senders of its drafts, which all its windows have: at first the `proposed` one. It is
+   * The key that proves the senders of its drafts, shared by all its windows: at first the `proposed` one. It is
    * lost together with them, since nobody else could send them. Never rejects: while the browser denies the
    * database the key is `proposed`, and drafts are kept if the database has none by then. Call it first.
    */

@@ -1,6 +1,6 @@
 // Keeps an outbox's drafts in this browser until they end.
 
-import type { Cancel, Timers } from '../server/wire/time.ts'
+import type { Cancel, Timers } from '../protocol/time.ts'
 import { type DocumentDraft, type DocumentDrafts, documentDraft } from './document-policy.ts'
 import type { UnstoredDraft } from './draft-database.ts'
 import type { DraftStore } from './draft-store.ts'
@@ -10,7 +10,7 @@ interface DraftKeeperParts {
   readonly window: string
   readonly store: Pick<DraftStore, 'write' | 'look' | 'close' | 'onGone'>
   readonly timers: Timers
-  /** When the outbox closes, saves what is left, for another window; otherwise writes no more. */
+  /** If true, saves the remaining drafts for another window when the outbox closes; otherwise writes nothing then. */
   readonly handsOver: boolean
 }
 
@@ -20,7 +20,7 @@ interface Copy {
   state: 'writing' | 'written' | 'none'
   /** Number of edits that are written. */
   kept: number
-  /** Null if it failed, or what was written may be gone. */
+  /** Null if the write failed, or the database may have lost it. */
   newestWrite: { readonly edits: number } | null
 }
 
@@ -30,13 +30,13 @@ const saveDelayMs = 250
 export class DraftKeeper implements OutboxKeeper {
   readonly #outbox: Outbox<DocumentDrafts>
   readonly #parts: DraftKeeperParts
-  /** By id; until they are removed, also of drafts that have ended. */
+  /** By id, including drafts that have ended, until their copies are removed. */
   readonly #copies = new Map<string, Copy>()
   #plannedSave: Cancel | null = null
   #isSaved = true
   #isClosed = false
 
-  /** From now on, the outbox tells it what happens. */
+  /** From now on, the outbox reports changes to this keeper. */
   constructor(outbox: Outbox<DocumentDrafts>, parts: DraftKeeperParts) {
     this.#outbox = outbox
     this.#parts = parts
@@ -50,8 +50,8 @@ export class DraftKeeper implements OutboxKeeper {
   }
 
   /**
-   * Adds saved drafts of closed windows, each once, regardless of the bounds: at the end, or before what
-   * this window has not sent.
+   * Adds saved drafts of closed windows, each once, regardless of the bounds: at the end, or before this
+   * window's unsent drafts.
    */
   adopt(left: readonly UnstoredDraft[], isFirst = false): void {
     const outbox = this.#outbox
@@ -75,7 +75,7 @@ export class DraftKeeper implements OutboxKeeper {
     else this.#plannedSave ??= this.#parts.timers.later(() => this.flush(), saveDelayMs)
   }
 
-  /** Looks for what closed windows left. */
+  /** Looks for drafts that closed windows left. */
   connected(): void {
     void this.#parts.store.look()
   }
@@ -143,7 +143,7 @@ export class DraftKeeper implements OutboxKeeper {
     }
   }
 
-  /** Writes all drafts again, since nothing that was written may be left. */
+  /** Writes all drafts again, since the database may have lost them. */
   #saveAgain(): void {
     for (const copy of this.#copies.values()) {
       copy.kept = 0

@@ -1,6 +1,6 @@
 // Keeps a window's unstored drafts in this browser, and hands on those of closed windows.
 
-import { nothingPlanned, type Timers } from '../server/wire/time.ts'
+import { nothingPlanned, type Timers } from '../protocol/time.ts'
 import { holdForLife, type Locks } from './browser-services.ts'
 import type { DraftDatabase, DraftRecord, UnstoredDraft } from './draft-database.ts'
 

@@ -40,7 +40,7 @@ export interface LeftMessage {
   readonly data: unknown
 }
 
-/** For `connect`: keeps what is not stored in IndexedDB. Where the browser denies it, nothing is kept. */
+/** For `connect`: keeps unstored messages in IndexedDB, or none where the browser denies it. */
 export function keptDrafts({ user, onRefused = (_, error) => reportError(error) }: DraftsOptions): Keeping {
   return {
     over(base) {
@@ -82,7 +82,7 @@ function keptOutbox(options: OutboxOptions, listener: OutboxListener, { name, da
     database,
     news: new BroadcastChannel(name),
     locks: navigator.locks ?? null,
-    // Before what this window published meanwhile.
+    // Before messages that this window published meanwhile.
     onLeft: (drafts) => keeper.adopt(drafts, true),
   })
   const keeper = new DraftKeeper(outbox, { window, timers, store, handsOver: true })

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { modes } from '../server/wire/modes.ts'
-import { createManualTime } from '../server/wire/testing.ts'
+import { modes } from '../protocol/modes.ts'
+import { createManualTime } from '../protocol/testing.ts'
 import { Fallback } from './fallback.ts'
 import { mode } from './testing.ts'
 import type { Closing } from './transports/transport.ts'

@@ -1,7 +1,7 @@
 // Decides after a failure: which mode to open, when to retry it, and when to retry a better one.
 
-import type { LinkMode, WindowHttp } from '../server/wire/modes.ts'
-import { type Clock, type Random, retryPauseMs } from '../server/wire/time.ts'
+import type { LinkMode, WindowHttp } from '../protocol/modes.ts'
+import { type Clock, type Random, retryPauseMs } from '../protocol/time.ts'
 import type { Closing } from './transports/transport.ts'
 
 /** Why the wished mode is not in use; `full`: connection limit reached. */

@@ -5,9 +5,9 @@ import {
   combine,
   createClockEstimate,
   exchangePauseMs,
-} from '../server/wire/clock-estimate.ts'
-import type { ClockAnswer, Message } from '../server/wire/messages.ts'
-import { nothingPlanned, type Random, type Timers } from '../server/wire/time.ts'
+} from '../protocol/clock-estimate.ts'
+import type { ClockAnswer, Message } from '../protocol/messages.ts'
+import { nothingPlanned, type Random, type Timers } from '../protocol/time.ts'
 import type { Connection } from './connection.ts'
 import { askClock } from './transports/http.ts'
 

@@ -221,7 +221,7 @@ test('a page that ends sends what has no answer yet, in order, whether its strea
   }
 })
 
-test('a page that ends repeats nothing that its open WebSocket has, unless something waits behind it', async () => {
+test('a closing page repeats no draft that its open WebSocket has sent, unless another one waits behind it', async () => {
   const few = { ...mode('websocket/1.1'), maxInFlight: 2 }
   const { link, newest, publish, heard } = openLink({ mode: few, outlivesPage: true })
   const hide = () => {
@@ -239,7 +239,7 @@ test('a page that ends repeats nothing that its open WebSocket has, unless somet
   assert.deepEqual(hide(), [[base, 'w1-1', 'w1-2', 'w1-3']])
 })
 
-test('what waits as the page ends leaves with it; of a closed link nothing does', () => {
+test('drafts that wait are sent as the page closes; those of a closed link are not', () => {
   for (const outlivesPage of [false, true]) {
     const { link, publish, heard } = openLink({ outlivesPage })
     publish()
@@ -336,7 +336,7 @@ test('a session that keeps expiring after each renewal does not cause a loop', a
   assert.equal(streams.length, 5)
 })
 
-test('a guest whose invitation ended is told so, and asks at most once a minute', async () => {
+test('a guest whose invitation has ended is told so, and asks at most once a minute', async () => {
   const { time, streams, newest, heard } = openLink({ renewSession: notInvited })
   newest().welcome()
   newest().end(expired)
@@ -666,7 +666,7 @@ test("the server's requested pause applies after a first failure; after more it 
   )
 })
 
-test('a server that ends an open stream names the pause, and that is no failure', () => {
+test('the pause named by a server that ends an open stream is used, and the end is no failure', () => {
   const { newest, pause, fail } = openRetrying()
   fail(3)
   for (const retryAfterMs of [0, 700, 0]) {

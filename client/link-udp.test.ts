@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { windowModeNamed, windowModes } from '../server/wire/modes.ts'
+import { windowModeNamed, windowModes } from '../protocol/modes.ts'
 import { openLink, settled } from './testing.ts'
 
 const openOverUdp = () => openLink({ mode: windowModeNamed('sse/3') ?? assert.fail(), modes: windowModes })
@@ -10,7 +10,7 @@ const openOverUdp = () => openLink({ mode: windowModeNamed('sse/3') ?? assert.fa
 /** Settings of a server that is silent without being lost. */
 const calm = { heartbeatMs: 10_000_000 }
 
-test('what is welcomed in time opens nothing beside it', () => {
+test('a stream that is welcomed in time has no second one opened beside it', () => {
   const { time, streams, newest, heard } = openOverUdp()
   time.advance(699)
   newest().welcome(calm)
@@ -53,7 +53,7 @@ test('when HTTP/3 fails while the other opens, the other is not given up', () =>
   assert.deepEqual([streams.length, heard.states.at(-1)], [2, 'open sse/2 HTTP/2'])
 })
 
-test('it comes back to HTTP/3, soon at first, and then ever more seldom', () => {
+test('HTTP/3 is tried again soon at first, then less and less often', () => {
   const { time, streams, newest, heard } = openOverUdp()
   time.advance(700)
   newest().welcome(calm)

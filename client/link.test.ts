@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Message } from '../server/wire/messages.ts'
+import type { Message } from '../protocol/messages.ts'
 import type { Link } from './link.ts'
 import { whenDue } from './link-clock.ts'
 import { mode, openLink, settled } from './testing.ts'
@@ -367,7 +367,7 @@ test('awareness is sent once connected, on change, and after each reconnect', ()
   assert.deepEqual(newest().reports.at(-1), { state: null })
 })
 
-test('of many changes a second ten are sent, including the newest', () => {
+test('at most ten changes a second are sent, including the newest', () => {
   const { link, time, newest } = openLink()
   newest().welcome()
   for (let change = 0; change < 200; change += 1) {

@@ -1,6 +1,6 @@
 // A window's link to the log: opens, resumes, retries, falls back; delivers messages once, in order.
 
-import type { ClockReading } from '../server/wire/clock-estimate.ts'
+import type { ClockReading } from '../protocol/clock-estimate.ts'
 import {
   type AwarenessFrame,
   type AwarenessReport,
@@ -15,9 +15,9 @@ import {
   type Presence,
   parseCursor,
   type Welcome,
-} from '../server/wire/messages.ts'
-import type { LinkMode, WindowHttp } from '../server/wire/modes.ts'
-import { nothingPlanned, type Random, type Timers } from '../server/wire/time.ts'
+} from '../protocol/messages.ts'
+import type { LinkMode, WindowHttp } from '../protocol/modes.ts'
+import { nothingPlanned, type Random, type Timers } from '../protocol/time.ts'
 import type { Sleeper, WakeUp } from './browser-services.ts'
 import { Connection } from './connection.ts'
 import { type Fall, Fallback, Retry } from './fallback.ts'
@@ -178,7 +178,7 @@ export class Link<All extends Drafts = Drafts> implements Sleeper {
   }
 
   /**
-   * Sets what this window shows of itself, by default on its first channel: sent on change, at most
+   * Sets this window's presence state, by default on its first channel: sent on change, at most
    * ten times a second, and after each reconnect.
    */
   setAwareness(report: AwarenessReport): void {
@@ -352,7 +352,7 @@ export class Link<All extends Drafts = Drafts> implements Sleeper {
     this.open()
   }
 
-  /** `isForGood`: the others see this window no more, also if it comes back later. */
+  /** `isForGood`: the others no longer see this window, even if it comes back later. */
   #leave(isForGood = false): void {
     this.#stopProbing()
     this.#fallback.left()

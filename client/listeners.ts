@@ -6,7 +6,7 @@ export function listen<Listener>(listeners: Set<Listener>, listener: Listener): 
   return () => void listeners.delete(listener)
 }
 
-/** Calls all; what one throws is reported, as by an event target, and the others hear. */
+/** Calls all listeners. An error in one is reported, as by an event target, and the others are still called. */
 export function tell<Given extends readonly unknown[]>(
   listeners: Iterable<(...given: Given) => void>,
   ...given: Given
@@ -19,7 +19,7 @@ export function tell<Given extends readonly unknown[]>(
     }
 }
 
-/** Throws it where nobody waits for a result. */
+/** Throws the error where no caller catches it, so that the platform reports it. */
 export function report(error: unknown): void {
   queueMicrotask(() => {
     throw error

@@ -1,6 +1,6 @@
 // Names that a key proves, so that nobody else may speak for a window.
 
-import { fingerprintLength } from '../server/wire/messages.ts'
+import { fingerprintLength } from '../protocol/messages.ts'
 
 export const newKey = () => base64url(crypto.getRandomValues(new Uint8Array(18)))
 

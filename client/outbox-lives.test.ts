@@ -3,9 +3,9 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Bodies, Draft, Stored, UpdateBody } from '../server/wire/messages.ts'
-import { createManualTime } from '../server/wire/testing.ts'
-import { createSeededRandom, type Random } from '../server/wire/time.ts'
+import type { Bodies, Draft, Stored, UpdateBody } from '../protocol/messages.ts'
+import { createManualTime } from '../protocol/testing.ts'
+import { createSeededRandom, type Random } from '../protocol/time.ts'
 import { type DocumentDrafts, documentPolicy, keptPolicy, mergingPolicy } from './document-policy.ts'
 import type { UnstoredDraft } from './draft-database.ts'
 import { DraftKeeper } from './draft-keeper.ts'
@@ -163,7 +163,7 @@ class Life {
     for (const [text, ends] of this.#ends) assert.equal(ends, 1, `${text} ended ${ends} times`)
   }
 
-  /** The page's has saved what it could; that of `drafts` saves the rest, for another window. */
+  /** The page's outbox has saved what it could; the one of `drafts` saves the rest, for another window. */
   async endClosed(): Promise<void> {
     await this.#endWrites()
     const before = [...this.#kept.keys()]
@@ -256,7 +256,7 @@ class Life {
     this.#add(draft, texts, edits, true)
   }
 
-  /** With all its texts, before all that waits. */
+  /** The halves have all texts of the draft, and go before waiting drafts. */
   #halved(id: string, halves: readonly Draft[]): void {
     const old = this.#ended(id, 'renamed')
     assert.deepEqual(halves.flatMap(textsIn), old.texts)
@@ -313,7 +313,7 @@ class Life {
       assert.ok(this.#time.now() >= this.#busyUntil, 'sends to a busy server')
       this.#newRound()
     }
-    // One that is being published is not known yet.
+    // A draft that is being published is not known yet.
     const next = [...this.#live.keys()].find((one) => !this.#sentNow.has(one)) ?? id
     assert.equal(id, next, 'sent out of order')
     this.#sentNow.add(id)
@@ -346,7 +346,10 @@ class Life {
     if (this.#busyUntil !== null && this.#time.now() >= this.#busyUntil) this.#newRound()
   }
 
-  /** Nobody is let in any more: the page's end; of `drafts`, those who wait get an answer, and all are sent later. */
+  /**
+   * The server refuses every window. The page's drafts end; with `drafts`, waiting callers get an answer, and all
+   * are sent later.
+   */
   #refuse(): void {
     // Rarely, since in the page little is left to go wrong.
     if (this.#door === 'page' && this.#random() < 0.7) return
@@ -376,7 +379,7 @@ class Life {
     if (!this.#outbox.state.isFull) this.#checkKept()
   }
 
-  /** It is put aside, and comes back. */
+  /** The page enters the back-forward cache, and comes back. */
   #leave(): void {
     this.story.push('leaves')
     const left = this.#outbox.leave()
@@ -427,7 +430,7 @@ class Life {
     this.#store.onGone()
   }
 
-  /** The page sends what another window left after its own, and `drafts` before. */
+  /** The page sends another window's drafts after its own, `drafts` sends them before. */
   #adopt(): void {
     this.#windows += 1
     const from = `w${this.#windows}`
@@ -473,7 +476,7 @@ class Life {
     assert.deepEqual([unstored, kept], [edits, written])
   }
 
-  /** All that has not ended is in the browser as it is. */
+  /** Every draft that has not ended is in the browser, unchanged. */
   #checkKept(): void {
     for (const [id, { texts }] of this.#live) {
       const copy = this.#kept.get(id) ?? assert.fail(`${id} is not kept`)

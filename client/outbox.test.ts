@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Bodies, Draft, Stored } from '../server/wire/messages.ts'
-import { createManualTime } from '../server/wire/testing.ts'
+import type { Bodies, Draft, Stored } from '../protocol/messages.ts'
+import { createManualTime } from '../protocol/testing.ts'
 import { documentPolicy, mergingPolicy } from './document-policy.ts'
 import type { UnstoredDraft } from './draft-database.ts'
 import { DraftKeeper } from './draft-keeper.ts'
@@ -244,7 +244,7 @@ test('a page that ends sends and saves waiting drafts', () => {
   assert.deepEqual([opened.kept().length, sent], [2, ['a', 'b+c']])
 })
 
-test('all that has no answer leaves with a page that ends, in order, and nothing joins it later', async () => {
+test('a closing page sends all unanswered drafts, in order, and none is merged into them later', async () => {
   const opened = openOutbox()
   const { sent } = recordSent(opened, 1)
   for (const text of 'abc') opened.update(text)
@@ -285,7 +285,7 @@ test('one at a time: updates behind one in flight are merged and leave when it i
   assert.equal(outbox.state.unstored, 3)
 })
 
-test('what was merged is sent in halves if it is too large together', async () => {
+test('a merged draft that is too large is sent in halves', async () => {
   const opened = openOutbox()
   const sent: string[] = []
   for (const text of 'abc') opened.update(text)
@@ -457,7 +457,7 @@ test('a draft whose first write fails while the next is in progress is removed o
   assert.deepEqual([...kept], [])
 })
 
-test('where nothing can be kept, nothing remains to be removed once all is stored', async () => {
+test('if the browser cannot keep drafts, none remains to be removed once all are stored', async () => {
   const browser = createBrowser()
   browser.limit(-1)
   const { newest, heard, publish } = openLink({ store: browser.open('w1').store })
@@ -542,7 +542,7 @@ const notYours = new RefusedError(
   'The name belongs to a key that this request did not send.',
 )
 
-test('what was kept under a name that this window cannot prove is sent once more, under its own, and kept until stored', async () => {
+test('drafts kept under a name that this window cannot prove are sent under its own, and kept until stored', async () => {
   for (const content of [
     { kind: 'update', body: { update: 'left' } },
     { kind: 'title', body: { title: 'left' } },
@@ -575,7 +575,7 @@ test('a message of an application is not sent under another name: it may be stor
   assert.deepEqual([newest().sent, heard.refused.length, heard.outbox?.unstored], [['w1-7'], 1, 0])
 })
 
-test('what was kept stays kept while nobody is let in who may write it, and then is sent', async () => {
+test('drafts stay kept while no window may write them, and are then sent', async () => {
   for (const code of ['not-invited-there', 'read-only-invitation']) {
     const browser = createBrowser()
     const body = { update: 'left' }
@@ -734,7 +734,7 @@ test('the plain outbox sends messages as they are, and takes no more than its bo
 
 const notLetIn = new RefusedError('no-session', 'The application does not allow this.')
 
-test('what the server does not let in ends, and is not sent later; what comes afterwards is', async () => {
+test('drafts end when the server refuses the window, and are not sent later; new ones are', async () => {
   const refused: string[] = []
   const options = { window: 'w1', timers: createManualTime(0) }
   const outbox = new Outbox(options, plainPolicy({ messages: 10, bytes: 10_000 }), {
@@ -772,7 +772,7 @@ test('what the server does not let in ends, and is not sent later; what comes af
   assert.deepEqual(sent, ['w1-4'])
 })
 
-test('saved drafts that the server does not let in are removed from the browser too', async () => {
+test('saved drafts that end because the server refuses the window are removed from the browser too', async () => {
   const { outbox, add, refused, held } = openOutbox()
   for (let n = 0; n < 3; n += 1) add()
   assert.equal(held().length, 3)

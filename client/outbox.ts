@@ -1,7 +1,7 @@
 // Drafts that the server has not stored: numbered, bounded, sent in order, a few at a time, and resent.
 
-import type { Bodies, Draft, Kind, Stored, UpdateBody } from '../server/wire/messages.ts'
-import { nothingPlanned, type Timers } from '../server/wire/time.ts'
+import type { Bodies, Draft, Kind, Stored, UpdateBody } from '../protocol/messages.ts'
+import { nothingPlanned, type Timers } from '../protocol/time.ts'
 import { BusyError, type OpenTransport, RefusedError } from './transports/transport.ts'
 
 export interface OutboxState {
@@ -47,7 +47,7 @@ export interface PendingDraft {
 export interface Drafts {
   /** In sending order. */
   readonly pending: readonly PendingDraft[]
-  /** Refused, and kept for as long as nothing else brings their content to the log. */
+  /** Refused, and kept until their content reaches the log in another way. */
   readonly held?: readonly PendingDraft[]
   /** Departure of the newest update that had to wait, ms since the epoch. */
   readonly leavesAt?: number
@@ -96,7 +96,7 @@ export interface OutboxPolicy<All extends Drafts> {
   summary(drafts: All): OutboxState
 }
 
-/** Is told what happens to drafts, to keep them beyond the window's life. */
+/** Receives each change of the drafts, to keep them beyond the window's life. */
 export interface OutboxKeeper {
   readonly state: Pick<OutboxState, 'kept' | 'isSaved'>
   /** Drafts were added, changed or ended. */
@@ -120,7 +120,7 @@ interface SendRound {
 }
 
 const utf8 = new TextEncoder()
-/** As JSON; 0 of what is none, such as undefined. */
+/** Size of the value as JSON; 0 for what JSON lacks, such as undefined. */
 export const bytesOf = (value: unknown) => utf8.encode(JSON.stringify(value)).length
 
 /** Sent over this connection, and not answered. */
@@ -215,7 +215,7 @@ export class Outbox<All extends Drafts = Drafts> {
     return change.pending.at(-1)?.draft as Draft<K>
   }
 
-  /** Replaces drafts, tells of it, and sends and saves what is new. */
+  /** Replaces drafts, notifies the listener, and sends and saves new ones. */
   change({ tell, ...drafts }: Change<All>): void {
     this.#drafts = { ...this.#drafts, ...drafts }
     if (tell) this.listeners.forEach(tell)
@@ -243,7 +243,7 @@ export class Outbox<All extends Drafts = Drafts> {
     this.keeper?.flush()
   }
 
-  /** Everything, for a page that is ending: from now on the server may have stored it. */
+  /** Returns all drafts, for a page that is ending: from now on the server may have stored them. */
   leave(): readonly Draft[] {
     this.flush()
     return this.#drafts.pending.map((one) => this.#leaving(one))
@@ -254,7 +254,7 @@ export class Outbox<All extends Drafts = Drafts> {
     this.#end(isMeant, error, true)
   }
 
-  /** Nothing is sent or told any more. */
+  /** Stops sending and notifying. */
   close(): void {
     this.#begin(null)
     this.keeper?.close()
@@ -266,7 +266,7 @@ export class Outbox<All extends Drafts = Drafts> {
     return Object.assign(pending, this.policy.complete?.(pending)).draft
   }
 
-  /** Tells the state. */
+  /** Notifies the listener of the state. */
   report(): void {
     for (const listener of this.listeners) listener.onOutbox(this.state)
   }

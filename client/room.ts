@@ -7,8 +7,8 @@ import {
   type Kind,
   type Message,
   parseCursor,
-} from '../server/wire/messages.ts'
-import { nothingPlanned } from '../server/wire/time.ts'
+} from '../protocol/messages.ts'
+import { nothingPlanned } from '../protocol/time.ts'
 import type { Link } from './link.ts'
 import { listen, type Off, report, tell } from './listeners.ts'
 import { RefusedError } from './transports/transport.ts'
@@ -56,13 +56,13 @@ interface PresenceEvents {
 
 /** Receives a channel's messages. */
 export interface Follower {
-  /** Cursor of what it already has. A stream that begins there is not preceded by a request for the channel. */
+  /** Cursor of the newest message that it has. If the stream begins there, the channel is not requested first. */
   readonly from?: string | undefined
   /** `receivedAt`, `dueAt`: see `LinkListener#onMessage`. */
   take(message: Message, cursor: string, receivedAt: number, dueAt: number): void
-  /** If it may not be read any more, the connection waits until it may, instead of going on with the others. */
+  /** When the channel may no longer be read, the connection waits until it may, and its other channels too. */
   readonly isRequired?: boolean | undefined
-  /** The client reads the channel from `from` on; what follows `to`, the stream brings. */
+  /** The follower reads the channel from `from` on; the stream has the messages after `to`. */
   joined?(from: string, to: string): Promise<void>
   /** Messages between these cursors were missed. */
   missed?(from: string, to: string): Promise<void>
@@ -90,7 +90,7 @@ export interface Page {
 
 /** A channel as a follower uses it. */
 export interface Following {
-  /** That of all channels of the connection, with their outbox. */
+  /** The connection's, with the outbox of all its channels. */
   readonly link: Promise<Link>
   /**
    * Reads what is stored after a cursor, `start` or `newest`; later messages come by the stream. Waits for
@@ -158,10 +158,10 @@ class Others implements Presence {
   }
 }
 
-/** Until a server that is behind the one with the stream has caught up. */
+/** Pause before another read, ms, while the server that answered lags behind the one with the stream. */
 const behindMs = 500
 
-/** Reads the past first, then what the stream brings. */
+/** Reads the channel's past, then follows the stream. */
 export class Feed<Data> implements Room<Data>, Follower {
   readonly name: string
   readonly publish: Room<Data>['publish']
@@ -178,16 +178,16 @@ export class Feed<Data> implements Room<Data>, Follower {
   readonly #loops = new Set<() => void>()
   refusal?: unknown
   #isOver = false
-  /** Messages that the stream has brought while the channel's past is read. */
+  /** Messages that arrived by the stream while the channel's past is read. */
   #early: (readonly [message: Message, cursor: string])[] | null = []
   #newest = 0
   /** Own messages, until the channel is joined: the server may store them before that. */
   #published: ReturnType<Room<Data>['publish']>[] | null = []
-  /** The stream brings the messages after this cursor. */
+  /** The stream has the messages after this cursor. */
   #to = ''
   /** How often it has begun to read the past. */
   #turn = 0
-  /** Up to where it has read the past; null once the stream brings everything. */
+  /** Cursor up to which the past is read; null once it follows the stream. */
   #reached: string | null = null
 
   constructor(name: string, from: string, kind: Kind, follow: (feed: Follower) => Following) {
@@ -238,7 +238,7 @@ export class Feed<Data> implements Room<Data>, Follower {
     this.#published = null
     const isNewest = this.#from === 'newest'
     const from = isNewest ? beforeAny(await Promise.allSettled(own), newest) : this.#from
-    // Between a cursor and the stream's beginning there may be something, or nothing.
+    // There may be messages between the cursor and the stream's beginning.
     if (seqIn(from) < seqIn(to) || !(isNewest || this.from)) return this.#catchUp(from)
     this.#begin(from)
     this.#goLive()
@@ -270,7 +270,7 @@ export class Feed<Data> implements Room<Data>, Follower {
     this.#goLive()
   }
 
-  /** From now on what the stream brings waits. Returns its turn. */
+  /** From now on the stream's messages wait. Returns the number of this turn. */
   #begin(after: string): number {
     this.#early ??= []
     this.#reached = after
@@ -291,7 +291,7 @@ export class Feed<Data> implements Room<Data>, Follower {
     else this.#show(message, cursor)
   }
 
-  /** Each once. */
+  /** Skips repeats. */
   #show(message: Message, cursor: string): void {
     const { id, channel, kind, seq, at, acceptedAt, from, body } = message
     if (kind !== this.#kind || seq <= this.#newest) return

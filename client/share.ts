@@ -1,6 +1,6 @@
 // The library's door for sharing: the windows of a browser have one connection.
 
-import type { Share } from '../server/wire/modes.ts'
+import type { Share } from '../protocol/modes.ts'
 import type { Sharing } from './connect.ts'
 import { databaseOf, openDraftDatabase } from './draft-database.ts'
 import { newKey } from './names.ts'
@@ -24,7 +24,7 @@ export interface SharingOptions {
   readonly worker?: OpenWorker
 }
 
-/** For `connect`: this window shares its connection. Where the browser has no Web Locks it does not. */
+/** For `connect`: this window shares its connection, unless the browser lacks Web Locks. */
 export function sharedConnection({ user, worker, share = 'browser' }: SharingOptions): Sharing {
   return {
     key: (base) => openDraftDatabase(() => indexedDB, databaseOf(base, user)).key(newKey()),
@@ -33,7 +33,7 @@ export function sharedConnection({ user, worker, share = 'browser' }: SharingOpt
 }
 
 /**
- * For `connect`: of a browser's windows, only so many open a stream over HTTP/1.1 that
+ * For `connect`: limits how many windows of a browser open a stream over HTTP/1.1, so that
  * connections are left for requests. The others use another mode.
  */
 export function limitedStreams({ key, over }: Sharing): Sharing {

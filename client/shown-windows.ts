@@ -1,17 +1,17 @@
 // The other windows, across connections: one that only reopens its stream sees nobody leave.
 
-import type { AwarenessFrame } from '../server/wire/messages.ts'
-import { nothingPlanned, type Timers } from '../server/wire/time.ts'
-import { upsert } from '../server/wire/upsert.ts'
+import type { AwarenessFrame } from '../protocol/messages.ts'
+import { nothingPlanned, type Timers } from '../protocol/time.ts'
+import { upsert } from '../protocol/upsert.ts'
 
-/** As long as the server shows a window whose client has left. */
+/** Time for which the server shows a window whose client has left, ms. */
 export const keepShownMs = 4000
 
 export class ShownWindows {
   readonly #timers: Timers
   readonly #tell: (frame: AwarenessFrame) => void
   /**
-   * Channels of which no connection has shown all windows since one was lost, and until when the
+   * Channels whose windows no connection has listed completely since one was lost, and until when these
    * windows stay, ms since the epoch.
    */
   readonly #outdated = new Map<string, number>()
@@ -52,7 +52,7 @@ export class ShownWindows {
     }
   }
 
-  /** Nobody is shown any more on the channels that were lost. */
+  /** Removes all windows of the channels that were lost. */
   clear(): void {
     this.#stopTimer()
     this.#clearUntil(Infinity)

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createSeededRandom, drawNormal } from '../server/wire/time.ts'
+import { createSeededRandom, drawNormal } from '../protocol/time.ts'
 import { criticalT, holm, mean, meanOfClusters, twoSidedP } from './statistics.ts'
 
 test('Student’s t equals the tables', () => {

@@ -9,9 +9,9 @@ import type {
   Message,
   Stored,
   Welcome,
-} from '../server/wire/messages.ts'
-import { type Mode, modeNamed, modes, type TransportName, transportNames } from '../server/wire/modes.ts'
-import { createManualTime } from '../server/wire/testing.ts'
+} from '../protocol/messages.ts'
+import { type Mode, modeNamed, modes, type TransportName, transportNames } from '../protocol/modes.ts'
+import { createManualTime } from '../protocol/testing.ts'
 import type { Locks } from './browser-services.ts'
 import { type DocumentDrafts, documentPolicy } from './document-policy.ts'
 import type { DraftDatabase, DraftRecord, UnstoredDraft } from './draft-database.ts'

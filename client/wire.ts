@@ -1,10 +1,7 @@
 // The wire's types, modes and clocks, for programs that speak it without a link, such as the lab's.
 
-export { documentPath } from '../server/page/document-api.ts'
-export type {
-  FrameFormat,
-  PageSettings,
-} from '../server/page/page-messages.ts'
+export { documentPath } from '../app/shared/document-api.ts'
+export type { PageSettings } from '../app/shared/page-messages.ts'
 export {
   type ClockEstimate,
   type ClockReading,
@@ -12,7 +9,7 @@ export {
   createClockEstimate,
   type Exchange,
   roundTripMs,
-} from '../server/wire/clock-estimate.ts'
+} from '../protocol/clock-estimate.ts'
 export {
   type Bodies,
   type DownFrame,
@@ -25,7 +22,7 @@ export {
   parseCursor,
   type Refused,
   type Stored,
-} from '../server/wire/messages.ts'
+} from '../protocol/messages.ts'
 export {
   type ByHttp,
   connections,
@@ -42,7 +39,7 @@ export {
   windowHttpVersions,
   windowModeNamed,
   windowModes,
-} from '../server/wire/modes.ts'
-export { createSeededRandom, drawNormal, type Random, shuffled, type Timers } from '../server/wire/time.ts'
+} from '../protocol/modes.ts'
+export { createSeededRandom, drawNormal, type Random, shuffled, type Timers } from '../protocol/time.ts'
 export { browserTimers, newName, now } from './browser-services.ts'
 export { fingerprintOf, newKey } from './names.ts'

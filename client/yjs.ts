@@ -7,14 +7,14 @@ import {
   removeAwarenessStates,
 } from 'y-protocols/awareness'
 import * as Y from 'yjs'
-import { contradiction } from '../server/wire/contradiction.ts'
+import { contradiction } from '../protocol/contradiction.ts'
 import {
   type AwarenessFrame,
   type Draft,
   type Message,
   parseCursor,
   type UpdateBody,
-} from '../server/wire/messages.ts'
+} from '../protocol/messages.ts'
 import {
   type ConnectionState,
   type ConnectOptions,
@@ -37,7 +37,7 @@ export interface ProviderOptions extends ConnectOptions {
   /** One for several documents and channels, which the provider leaves open. */
   readonly connection?: Crosswind
   /**
-   * If the document may not be read any more, the connection waits until it may, with all its channels, and
+   * When the document may no longer be read, the connection waits with all its channels until it may, and
    * changes are still drafted. By default the provider stops.
    */
   readonly isRequired?: boolean
@@ -61,7 +61,7 @@ interface ProviderEvents {
   refused: [error: RefusedError]
   /** A change of this document is in a draft, perhaps with others. */
   draft: [draft: Draft]
-  /** A draft is sent under another id, or as several: it was too large, or the log has another under its id. */
+  /** A draft is sent under another id, or as several: it was too large, or its id is taken in the log. */
   renamed: [id: string, drafts: readonly Draft[]]
   /**
    * A message is applied next, this window's own too; of any kind. `receivedAt`: this window's clock, ms since
@@ -79,13 +79,13 @@ type Listener<Event extends EventName> = (...given: ProviderEvents[Event]) => vo
 
 const statuses = { opening: 'connecting', open: 'connected', waiting: 'disconnected' } as const
 
-/** Until a server that is behind has caught up. */
+/** Pause before another read, ms, while the server that answered lags behind. */
 const behindMs = 500
 
-/** Before what was refused is sent again, with what was changed since. */
+/** Pause before refused changes are sent again with later ones, ms. */
 const refusedPauseMs = 2000
 
-/** Before the document is sent to a new log: what others send to it arrives first. */
+/** Pause before the document is sent to a new log, ms: updates of other windows arrive first. */
 const newLogPauseMs = { least: 300, spread: 1200 }
 
 /** On the wire; the clock is one more than in Awareness, which ignores 0. */
@@ -104,7 +104,7 @@ interface Difference {
 
 /** Another window, as it is in Awareness. */
 interface Other {
-  /** Its own, unless somebody else was shown under that before. */
+  /** Its own number, unless that was already taken by another window. */
   readonly client: number
   readonly user: string | undefined
   readonly shown: Shown
@@ -133,15 +133,15 @@ export class CrosswindProvider {
   /** The connection's, once it is there. */
   #link: Link | null = null
   readonly #outboxListener: OutboxListener
-  /** Updates for its outbox until then. */
+  /** Number of updates that wait for the link and its outbox. */
   #early = 0
   /** Updates of which only a comparison with the log can tell whether they are stored. */
   #uncertain: number
-  /** Is to be compared with the log, which may lack what it builds on: its drafts wait. */
+  /** Not compared yet with the log, which may lack updates that the drafts build on: these wait. */
   #isBehind = true
-  /** The draft of what the newest comparison found missing. */
+  /** The draft of the updates that the newest comparison found missing. */
   #difference: Draft | null = null
-  /** The stream brings what follows this cursor. */
+  /** The stream has the messages after this cursor. */
   #to = ''
   /** The newest comparison could not read the document. */
   #isDenied = false
@@ -277,7 +277,7 @@ export class CrosswindProvider {
     this.#end()
   }
 
-  /** Also of the awareness, unless it was given. Without `drafts`, what is not stored yet may be lost: see `whenSaved`. */
+  /** Also destroys its own awareness. Without `drafts`, unstored changes may be lost: see `whenSaved`. */
   destroy(): void {
     this.#isDestroyed = true
     this.disconnect()
@@ -449,9 +449,9 @@ export class CrosswindProvider {
     this.#uncertain += 1
     const isDifference = draft.id === this.#difference?.id
     if (isDifference) this.#difference = null
-    // A comparison follows, or why the document is refused is told already.
+    // A comparison follows, or the refusal of the document was reported already.
     if (this.#isBehind && !(isDifference && this.refused)) return
-    // It builds on one that was refused, or that a former log had.
+    // The update builds on a refused one, or on one that only a former log had.
     if (error.code === 'update-gap' && !isDifference) void this.#compare()
     else this.#refuse(error)
   }
@@ -533,7 +533,7 @@ export class CrosswindProvider {
     this.#timer = setTimeout(() => void this.#compare(), pauseMs)
   }
 
-  /** Reads what is stored `after` what is known, and publishes what the log and the outbox lack of this document. */
+  /** Reads the messages `after` those known, and publishes updates that neither the log nor the outbox has. */
   async #compare(after = 'start', known: readonly Message[] = []): Promise<void> {
     const channel = this.#channel
     if (!channel || this.#comparing) return
@@ -561,7 +561,7 @@ export class CrosswindProvider {
     }
   }
 
-  /** Repeats while the server that answers is behind the one that has the stream. */
+  /** Repeats while the server that answers lags behind the one that has the stream. */
   async #read(channel: Following, after: string): Promise<Page> {
     for (;;) {
       const page = await channel.page(after)
@@ -573,7 +573,7 @@ export class CrosswindProvider {
     }
   }
 
-  /** The stream brings what follows `to`. */
+  /** The stream has the messages after `to`. */
   async #joined(to: string): Promise<void> {
     const start = this.#start
     if (!start) return
@@ -613,8 +613,8 @@ export class CrosswindProvider {
   }
 
   /**
-   * Null if the log, with what waits, has all of the document. All of it, which the server will refuse, if the
-   * log has something else under the same clients and clocks: Yjs would call that stored.
+   * Null if the log and the waiting drafts have the whole document. The whole document, which the server will
+   * refuse, if the log has other content under the same clients and clocks: Yjs would call that stored.
    */
   #differenceTo(messages: readonly Message[]): Difference | null {
     const whole = shownIn(this.doc)
@@ -625,7 +625,7 @@ export class CrosswindProvider {
     this.#apply(messages, stored)
     const beforeWaiting = Y.encodeStateVector(stored)
     this.#applyEach(this.#waiting(), stored)
-    // Otherwise it may build on what waits.
+    // Otherwise the difference may build on the waiting drafts.
     const isFirst = pendingIn(stored) !== ''
     const isStored = Y.equalSnapshots(Y.snapshot(this.doc), Y.snapshot(stored))
     const known = isFirst ? beforeWaiting : Y.encodeStateVector(stored)
@@ -689,7 +689,7 @@ export class CrosswindProvider {
     if (meta) meta.lastUpdated = Infinity
   }
 
-  /** The number that a window shows, or another one while somebody is shown under it. */
+  /** The number that a window shows, or another one while that is taken by another window. */
   #clientFor(wanted: number): number {
     const taken = new Set(Array.from(this.#others.values(), ({ client }) => client)).add(
       this.awareness.clientID,
@@ -717,7 +717,7 @@ export class CrosswindProvider {
 
 const ignore = () => undefined
 
-/** Updates that wait are merged, and find room however many there are. */
+/** Merges waiting updates, and accepts any number of them. */
 const merging = { mergeUpdates, minQueued: 1, takesAll: true }
 
 /** For `mergingPolicy`. */
@@ -727,7 +727,7 @@ export function mergeUpdates(updates: readonly UpdateBody[]): UpdateBody {
 
 const isUpdate = <One extends Draft>(draft: One): draft is One & Draft<'update'> => draft.kind === 'update'
 
-/** Names what Yjs has set aside, since it builds on an update that is missing; empty if nothing. */
+/** Identifies the updates that Yjs has set aside because they build on missing ones; empty if none. */
 function pendingIn({ store: { pendingStructs, pendingDs } }: Y.Doc): string {
   const sizes = [pendingStructs?.update.length, pendingDs?.length]
   return pendingStructs || pendingDs ? sizes.join() : ''
@@ -735,7 +735,7 @@ function pendingIn({ store: { pendingStructs, pendingDs } }: Y.Doc): string {
 
 const isEmpty = (doc: Y.Doc) => doc.store.clients.size === 0 && pendingIn(doc) === ''
 
-/** As `encodeStateAsUpdate`, without what Yjs has set aside, which the server would refuse. */
+/** As `encodeStateAsUpdate`, without the updates that Yjs has set aside, which the server would refuse. */
 function shownIn(doc: Y.Doc, known?: Uint8Array): Uint8Array {
   const update = Y.encodeStateAsUpdate(doc, known)
   if (pendingIn(doc) === '') return update
@@ -748,7 +748,7 @@ function shownIn(doc: Y.Doc, known?: Uint8Array): Uint8Array {
   return shown
 }
 
-/** Its rejection may be heard by nobody. */
+/** Prevents an unhandled rejection. */
 function resolvers() {
   const made = Promise.withResolvers<void>()
   made.promise.catch(ignore)

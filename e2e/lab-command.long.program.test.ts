@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { temporaryFolder } from '../server/folder-testing.ts'
+import { temporaryFolder } from '../scripts/folder-testing.ts'
 import { startLab } from './lab/testing.ts'
 
 const names = [

@@ -8,7 +8,7 @@ import net from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
-import type { Timers } from '../server/wire/time.ts'
+import type { Timers } from '../protocol/time.ts'
 import { endsWithin, processTimers } from './process.ts'
 
 export interface FrontPort {

@@ -16,7 +16,7 @@ import {
   serverFlags,
 } from './child-process.mjs'
 
-const serverSources = ['server', 'certs', 'crosswind.config.ts']
+const serverSources = ['protocol', 'server', 'sensor', 'app', 'certs', 'crosswind.config.ts']
 
 function isServerSource(file) {
   const [folder] = relative(root, file).split(sep)
@@ -48,7 +48,7 @@ class RestartingServer extends EventEmitter {
     let given = words
     for (let hasStarted = false; ; ) {
       this.#hasChanged = false
-      this.#child = spawn(projectNode, [...serverFlags, 'server/main.ts', ...given], {
+      this.#child = spawn(projectNode, [...serverFlags, 'app/main.ts', ...given], {
         cwd: root,
         env: { ...process.env, ...serverEnvironment, ...env },
         stdio: ['inherit', 'inherit', 'inherit', 'ipc'],

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
-import { temporaryFolder } from '../server/folder-testing.ts'
+import { temporaryFolder } from './folder-testing.ts'
 
 const root = join(import.meta.dirname, '..')
 

@@ -102,9 +102,11 @@ export function buildSources() {
   const sources = [
     'web',
     'client',
-    'server/document',
-    'server/page',
-    'server/wire',
+    'app/document',
+    'app/shared',
+    'protocol',
+    'sensor/readings.ts',
+    'sensor/wind-units.ts',
     'package-lock.json',
   ].flatMap(filesBelow)
   return sources.filter((file) => !/\.test\.tsx?$/.test(file))

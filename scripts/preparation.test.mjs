@@ -5,8 +5,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { chmod, mkdir, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { test } from 'node:test'
-import { temporaryFolder } from '../server/folder-testing.ts'
 import { root } from './child-process.mjs'
+import { temporaryFolder } from './folder-testing.ts'
 import { buildSources, filesBelow, findPrograms, hashOf, isComplete, majorOf } from './preparation.mjs'
 
 const wanted = {
@@ -77,7 +77,7 @@ test('the web app is rebuilt if any file that it imports changes', () => {
       if (existsSync(join(root, name)) && /\.tsx?$/.test(name)) imported.add(name)
     }
   }
-  assert.ok(imported.has('server/document/line-reader.ts'))
+  assert.ok(imported.has('app/document/line-reader.ts'))
 })
 
 const posixOnly = {

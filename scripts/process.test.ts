@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test } from 'node:test'
-import { createManualTime } from '../server/wire/testing.ts'
+import { createManualTime } from '../protocol/testing.ts'
 import { endsWithin, processTimers } from './process.ts'
 
 test('an overdue task runs at once, and without a warning by Node', async () => {

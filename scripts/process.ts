@@ -1,6 +1,6 @@
 // This process: clock, timers, exit, CPU and memory usage.
 
-import type { Timers } from '../server/wire/time.ts'
+import type { Timers } from '../protocol/time.ts'
 
 const originMs = performance.timeOrigin
 

@@ -17,7 +17,7 @@ import { runSuite } from './suite.mjs'
 /** Each resolves to the exit code. The keys are package.json's script names. */
 const commands = {
   start: (words) =>
-    launchServer([...serverFlags, 'server/main.ts', ...words], {
+    launchServer([...serverFlags, 'app/main.ts', ...words], {
       needsPage: !wantsHelp(words),
       env: serverEnvironment,
     }),
@@ -30,10 +30,10 @@ const commands = {
   reproduce: (words) => launchProgram(['e2e/reproduce/reproduce.ts', ...words]),
   goldens: (words) => launchGoldens(words),
   doctor: (words) => launchProgram(['e2e/lab-command.ts', 'doctor', ...words]),
-  invite: (words) => launchServer(['server/invite.ts', ...words]),
-  backup: (words) => launchServer(['server/backup.ts', 'backup', ...words]),
-  restore: (words) => launchServer(['server/backup.ts', 'restore', ...words]),
-  sensor: (words) => launchServer(['server/sensor/command/sensor-command.ts', ...words]),
+  invite: (words) => launchServer(['app/invite.ts', ...words]),
+  backup: (words) => launchServer(['app/backup.ts', 'backup', ...words]),
+  restore: (words) => launchServer(['app/backup.ts', 'restore', ...words]),
+  sensor: (words) => launchServer(['app/sensor-command.ts', ...words]),
   async build() {
     await ensureInstalled()
     await ensureBuilt()

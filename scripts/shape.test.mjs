@@ -5,7 +5,7 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { temporaryFolder } from '../server/folder-testing.ts'
+import { temporaryFolder } from './folder-testing.ts'
 import { showShape } from './shape.mjs'
 
 function project(t) {

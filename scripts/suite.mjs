@@ -23,7 +23,9 @@ export async function runSuite(argv, tier) {
   const words = argv.filter((word) => !word.startsWith('--'))
   const options = argv.filter((word) => word.startsWith('--') && word !== '--')
   await ensureInstalled()
-  const all = ['client', 'server', 'web', 'certs', 'e2e', 'scripts'].flatMap(filesBelow)
+  const all = ['protocol', 'client', 'server', 'sensor', 'app', 'web', 'certs', 'e2e', 'scripts'].flatMap(
+    filesBelow,
+  )
   const tests = all.filter((file) => /\.test\.(ts|mjs)$/.test(file))
   const files = words.length > 0 ? selectTests(tests, words) : testsOf(tests, tier)
   if (files.length === 0) throw new StepFailure(`No test file has ${words.join(' or ')} in its path.`)

@@ -7,8 +7,8 @@ import { selectTests, testsOf } from './suite.mjs'
 const files = [
   'server/hub/hub.test.ts',
   'server/log/sqlite.long.test.ts',
-  'server/main.program.test.ts',
-  'server/sensor/port.pty.test.ts',
+  'app/main.program.test.ts',
+  'sensor/port.pty.test.ts',
   'e2e/windows/windows.browser.test.ts',
   'e2e/windows/fuzz.long.browser.test.ts',
 ]

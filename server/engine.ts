@@ -41,7 +41,7 @@ export interface EngineParts extends Omit<ServingParts, OfEngine> {
   readonly workers: number
   /** Time to drain before another log replaces the one in use, and in a worker that is signalled. */
   readonly drainMs: number
-  /** Ends a start that waits for its broker: it then rejects. */
+  /** Ends a start that waits for its broker; the start then rejects. */
   readonly signal?: AbortSignal | undefined
   /** Ports whose pages on the same hosts may use it, besides the pages on its own ports. */
   readonly allowedPorts: readonly number[]
@@ -96,7 +96,7 @@ export class Engine {
   /** Serves the log to a worker; null if workers have it from a broker, or there are none. */
   #attachWorker: ((link: Duplex) => void) | null = null
   #workers: Awaited<ReturnType<typeof startWorkers>> | null = null
-  /** Ports of this process; those asked for until they are open. */
+  /** Ports of this process; until they are open, the requested ones. */
   #ports: readonly number[] = []
   readonly #begins: Begin[] = []
   /** The newest attempt to open a log. */
@@ -104,7 +104,7 @@ export class Engine {
   #serving: Serving | null = null
   #closed: Promise<void> | null = null
 
-  /** Rejects as the log does that cannot be opened. */
+  /** Rejects with the log's error if the log cannot be opened. */
   static async start(parts: EngineParts): Promise<Engine> {
     const engine = new Engine(parts)
     try {
@@ -137,7 +137,7 @@ export class Engine {
     if (this.isWorker) this.#endWithServer()
   }
 
-  /** In a worker: ends the process when the first one says so, or this one is of no more use. */
+  /** In a worker: ends the process when the first one says so, or when this one can no longer serve. */
   #endWithServer(): void {
     whenStopped((drainMs) => void this.close(drainMs).then(() => process.exit()), this.#parts.drainMs)
     void this.lost.then(() => process.exit(1))
@@ -159,10 +159,10 @@ export class Engine {
     return this.#role.name === 'worker'
   }
 
-  /** Which pages may use it, and by which names. */
+  /** Allowed origins of pages, and allowed host names. */
   readonly origins: OriginRules
 
-  /** Calls `begin` with the log in use, and with each that replaces it, before clients get at that. */
+  /** Calls `begin` with the log in use, and with each later one before clients can use it. */
   onLog(begin: Begin): void {
     this.current.begin(begin)
     this.#begins.push(begin)
@@ -177,7 +177,7 @@ export class Engine {
 
   /**
    * Opens both ports; if there are workers, they do. If that fails, closes everything and rejects with
-   * one sentence. `handlers`: those of the engine, perhaps with what an application answers itself.
+   * one sentence. `handlers`: those of the engine, perhaps with an application's own.
    */
   async listen(listening: Listening, handlers: ServerHandlers = this.handlers): Promise<Ports> {
     if (this.#isAttached) throw new Error('listen: this server is attached to one of the application.')
@@ -254,7 +254,7 @@ export class Engine {
     tellPrimary({ type: 'failed', why: error instanceof Error ? error.message : String(error) })
   }
 
-  /** Takes what is below the path from an application's server. */
+  /** Takes over requests below the path from an application's server. */
   attach(server: AnyServer, path: string, how: { readonly requests?: boolean }): void {
     if (this.#listening) throw new Error('attach: this server listens on ports of its own.')
     if (this.#role.name !== 'alone')
@@ -329,8 +329,7 @@ export class Engine {
     return host
   }
 
-  /** Builds anew what depends on a log, whenever another log has replaced it. Never rejects. */
-  /** The application's fault must not end the server. */
+  /** An application's error must not end the server. */
   #beginOn(serving: Serving, begin: Begin): void {
     try {
       serving.begin(begin)
@@ -339,6 +338,7 @@ export class Engine {
     }
   }
 
+  /** Opens another serving whenever the log was replaced. Never rejects. */
   async #renew(): Promise<void> {
     const { signal } = this.#ending
     try {

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createManualTime } from '../protocol/testing.ts'
 import { Health } from './health.ts'
 import type { Outage } from './log/log.ts'
-import { createManualTime } from './wire/testing.ts'
 
 function createHealth() {
   const time = createManualTime()

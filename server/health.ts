@@ -1,8 +1,8 @@
 // Whether this server may accept windows: watches the log, and disconnects windows while cut off.
 
+import { Refusal } from '../protocol/refusal.ts'
+import { repeat, type Timers } from '../protocol/time.ts'
 import type { Outage } from './log/log.ts'
-import { Refusal } from './wire/refusal.ts'
-import { repeat, type Timers } from './wire/time.ts'
 
 interface HealthParts {
   readonly timers: Timers

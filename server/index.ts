@@ -18,6 +18,9 @@ import {
 import { type OutputCode, output } from './output.ts'
 import { secretOfServer } from './workers/workers.ts'
 
+// A star: an application adds the kinds of its types to `Bodies` by declaration merging.
+export type * from '../protocol/bodies.ts'
+export { Refusal } from '../protocol/refusal.ts'
 export type {
   ChannelType,
   Content,
@@ -49,9 +52,6 @@ export type { ReadableLog } from './log/log.ts'
 export type { Authorize, Permit } from './security/permits.ts'
 export { bearerIn } from './security/tickets.ts'
 export { jsonPieces } from './transports/answers.ts'
-// A star: an application adds the kinds of its types to `Bodies` by declaration merging.
-export type * from './wire/bodies.ts'
-export { Refusal } from './wire/refusal.ts'
 
 /**
  * Rejects with an `Error` that names the option that does not fit, the file that cannot be used, or

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createManualTime } from '../protocol/testing.ts'
 import { Monitor } from './monitor.ts'
-import { createManualTime } from './wire/testing.ts'
 import type { Siblings } from './workers/workers.ts'
 
 const windowOf = (mode: string, backlogBytes = 0) => ({

@@ -2,16 +2,16 @@
 
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { byeCodes } from '../protocol/messages.ts'
+import { type MonitorReply, type MonitorSecond, type Quantiles, secondsKept } from '../protocol/monitor.ts'
+import { type Cancel, nothingPlanned, repeat, type Timers } from '../protocol/time.ts'
+import { upsert } from '../protocol/upsert.ts'
 import type { DocumentWorker } from './document/document-worker.ts'
 import type { Health } from './health.ts'
 import { refusals } from './http/refusals.ts'
 import type { Hub, Meter } from './hub/hub.ts'
 import type { LogFigures } from './log/log.ts'
 import { output } from './output.ts'
-import { byeCodes } from './wire/messages.ts'
-import { type MonitorReply, type MonitorSecond, type Quantiles, secondsKept } from './wire/monitor.ts'
-import { type Cancel, nothingPlanned, repeat, type Timers } from './wire/time.ts'
-import { upsert } from './wire/upsert.ts'
 import type { Siblings } from './workers/workers.ts'
 
 const secondMs = 1000

@@ -4,9 +4,9 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { collectTraces, createManualTime } from '../protocol/testing.ts'
+import { trace } from '../protocol/trace.ts'
 import { Output, outputLevels } from './output.ts'
-import { collectTraces, createManualTime } from './wire/testing.ts'
-import { trace } from './wire/trace.ts'
 
 function printing() {
   const time = createManualTime()

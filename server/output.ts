@@ -2,8 +2,8 @@
 
 import { inspect } from 'node:util'
 import pino from 'pino'
-import type { Clock } from './wire/time.ts'
-import { turnOnTraces } from './wire/trace.ts'
+import type { Clock } from '../protocol/time.ts'
+import { turnOnTraces } from '../protocol/trace.ts'
 
 /** Codes of the lines, for programs. docs/operating.md explains each. */
 export const outputLevels = {

@@ -1,7 +1,6 @@
 // Services on one log: the hub, documents, health, figures, and the Koa application.
 
 import { endsWithin, processTimers } from '../scripts/process.ts'
-import { type App, createApp } from './app.ts'
 import type { TypeOf } from './channels/channel-type.ts'
 import type { EngineSettings } from './config/engine-settings.ts'
 import type { DocumentThreads } from './document/document-threads.ts'
@@ -11,6 +10,7 @@ import type { Connections } from './http/connections.ts'
 import { createRequestHandler } from './http/requests.ts'
 import { createConnectHandler, createUpgradeHandler } from './http/websockets.ts'
 import { Hub } from './hub/hub.ts'
+import { type App, createApp } from './koa-app.ts'
 import { acceptRepeats, type Channels } from './library/channels.ts'
 import { mountRoutes } from './library/routes.ts'
 import type { Log, OpenedLog, Outage, ReadableLog } from './log/log.ts'

@@ -1,7 +1,7 @@
 // The page: header, view switch, notices, and the lazily loaded parts of the view.
 
 import type { ComponentType } from 'react'
-import type { PageStart } from '../server/page/page-messages.ts'
+import type { PageStart } from '../app/shared/page-messages.ts'
 import { DocumentBar } from './documents/DocumentBar.tsx'
 import { LateCode } from './late-code.ts'
 import { Header, ViewSwitch } from './page/Header.tsx'

@@ -1,5 +1,13 @@
 // One page's editing session: its document, its connection with the outbox, and its presence.
 
+import type { Line } from '../app/document/rich-text.ts'
+import {
+  deletedForMs,
+  joinVersions,
+  type PageStart,
+  probesChannel,
+  windChannel,
+} from '../app/shared/page-messages.ts'
 import { LinkClock, whenDue } from '../client/clock.ts'
 import {
   type ConnectionState,
@@ -23,14 +31,6 @@ import {
 } from '../client/drafts.ts'
 import { browserTimers } from '../client/wire.ts'
 import { CrosswindProvider, mergeUpdates } from '../client/yjs.ts'
-import type { Line } from '../server/document/rich-text.ts'
-import {
-  deletedForMs,
-  joinVersions,
-  type PageStart,
-  probesChannel,
-  windChannel,
-} from '../server/page/page-messages.ts'
 import {
   type Bodies,
   type Draft,
@@ -38,8 +38,8 @@ import {
   type Kind,
   type Message,
   parseCursor,
-} from '../server/wire/messages.ts'
-import { nameInUse, type WindowMode, windowModeNamed, windowModes } from '../server/wire/modes.ts'
+} from '../protocol/messages.ts'
+import { nameInUse, type WindowMode, windowModeNamed, windowModes } from '../protocol/modes.ts'
 import { platform } from './axios-http.ts'
 import { BrowserHttp } from './browser-http.ts'
 import { Binding } from './editor/binding.ts'
@@ -159,7 +159,7 @@ export class EditingSession {
       },
     })
     connection.on('state', (state) => this.#onState(state))
-    // The state says why; what is not stored waits for another session.
+    // The state says why; unstored drafts wait for another session.
     connection.on('error', () => undefined)
     return connection
   }
@@ -222,7 +222,7 @@ export class EditingSession {
       },
       onRefused: (draft, sentence, code) => {
         listener.onRefused(draft, sentence, code)
-        // The provider tells of the document.
+        // The provider reports refused updates.
         if (!isUpdate(draft)) this.#store.change({ refusal: sentence })
       },
     })
@@ -246,7 +246,7 @@ export class EditingSession {
     void this.#drafts.look()
   }
 
-  /** Follows what is beside the document: the wind or, for the lab, probes. */
+  /** Follows the second channel, beside the document: the wind or, for the lab, probes. */
   #followRest() {
     const { isProbing } = this.#options
     const follower: Follower = {
@@ -262,7 +262,7 @@ export class EditingSession {
     return this.#connection.follow(isProbing ? probesChannel : windChannel, follower)
   }
 
-  /** From now on, this browser can show the document without the server. `given`: what the server opened the page with. */
+  /** From now on, this browser can show the document without the server. `given`: the document sent with the page. */
   keepBy(createKeeper: (parts: Omit<PageKeeperParts, 'keep'>) => PageKeeper, given: PageStart): void {
     const keeper = createKeeper({
       timers: browserTimers,
@@ -409,7 +409,7 @@ export class EditingSession {
     if (isOpen !== (before.link.state === 'open')) this.#keeper?.keep()
   }
 
-  /** With what the browser uses, where the server's view is that of a proxy. */
+  /** With the HTTP version that the browser uses, where the server sees only a proxy's. */
   #shownLink({ status, outbox: _, pending: __, windows: ___, ...state }: ConnectionState): ShownLink {
     const link = { ...this.#store.view().link, ...state, state: status }
     const mode = windowModeNamed(link.mode)
@@ -429,7 +429,7 @@ export class EditingSession {
     this.#windFeed.newLog()
   }
 
-  /** It may be started again, without what this window shows. */
+  /** Others may begin the document anew: this window must not bring its text back. */
   #erase(deletion: DeletionView): void {
     this.#store.change({ deletion: { ...deletion, isErased: true } })
     this.#provider.disconnect()
@@ -440,7 +440,7 @@ export class EditingSession {
     this.presence.settled(outbox.unstored === 0)
   }
 
-  /** After a loss, only a comparison with the log tells what is stored. */
+  /** After the server lost its log, only a comparison with the log shows whether changes are stored. */
   #shownOutbox(outbox: OutboxState): OutboxState {
     const isErased = this.#store.view().deletion?.isErased === true
     return this.#provider.saved || isErased ? outbox : { ...outbox, unstored: Math.max(1, outbox.unstored) }
@@ -499,7 +499,7 @@ export class EditingSession {
   // Content that could be lost
 
   #takeLeft(drafts: readonly UnstoredDraft[]): void {
-    // An edit is of an earlier version: the log takes no more of them.
+    // Messages of the kind `edit` are of an earlier version, and refused.
     const sent = drafts.filter(({ draft }) => draft.kind !== 'edit')
     if (sent.length > 0) this.#draftKeeper?.adopt(sent)
   }

@@ -1,7 +1,7 @@
 // Animation frames: one request for all work that waits for the next one.
 
 import { browserTimers } from '../client/wire.ts'
-import type { Cancel, Timers } from '../server/wire/time.ts'
+import type { Cancel, Timers } from '../protocol/time.ts'
 
 /** Hidden and occluded windows get no animation frames. */
 const withoutFramesMs = 100

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { PageStart } from '../server/page/page-messages.ts'
-import { createManualTime } from '../server/wire/testing.ts'
+import type { PageStart } from '../app/shared/page-messages.ts'
+import { createManualTime } from '../protocol/testing.ts'
 import { createFakeCaches } from './cache-testing.ts'
 import { KeptPages, PageKeeper, registerServiceWorker } from './kept-pages.ts'
 

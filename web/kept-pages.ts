@@ -1,8 +1,8 @@
 // Documents as this browser last had them, to show while the server is away.
 
-import type { PageStart } from '../server/page/page-messages.ts'
-import { invitationCookie, keptPagesPrefix } from '../server/page/page-paths.ts'
-import type { Cancel, Timers } from '../server/wire/time.ts'
+import type { PageStart } from '../app/shared/page-messages.ts'
+import { invitationCookie, keptPagesPrefix } from '../app/shared/page-paths.ts'
+import type { Cancel, Timers } from '../protocol/time.ts'
 
 export interface KeptPage {
   readonly start: PageStart
@@ -98,7 +98,7 @@ export class PageKeeper {
     }, keepPauseMs)
   }
 
-  /** The window may end at any moment. What is typed without a connection is among the drafts. */
+  /** The window may end at any moment. Text typed without a connection is among the drafts. */
   leave(): void {
     if (this.#parts.isOpen()) this.keep()
   }

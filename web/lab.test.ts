@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Message } from '../server/wire/messages.ts'
-import { createManualTime } from '../server/wire/testing.ts'
+import type { Message } from '../protocol/messages.ts'
+import { createManualTime } from '../protocol/testing.ts'
 import { createRecorder } from './lab.ts'
 
 function message(seq: number, id = `w9-${seq}`): Message {

@@ -1,8 +1,8 @@
 // The lab's access to a page opened with `?record`: message timestamps and `window.crosswind`.
 
-import { probesChannel } from '../server/page/page-messages.ts'
-import type { Bodies, Draft, Message } from '../server/wire/messages.ts'
-import type { Clock } from '../server/wire/time.ts'
+import { probesChannel } from '../app/shared/page-messages.ts'
+import type { Bodies, Draft, Message } from '../protocol/messages.ts'
+import type { Clock } from '../protocol/time.ts'
 import type { Store } from './store.ts'
 
 export interface SentStamp {

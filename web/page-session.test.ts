@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
+import type { PageSettings } from '../app/shared/page-messages.ts'
 import { HttpError } from '../client/transports.ts'
 import { newName } from '../client/wire.ts'
-import type { PageSettings } from '../server/page/page-messages.ts'
-import { fingerprintIn, keyPattern, nameUnder } from '../server/wire/messages.ts'
-import { modeNamed, transportNames } from '../server/wire/modes.ts'
-import { createManualTime } from '../server/wire/testing.ts'
+import { fingerprintIn, keyPattern, nameUnder } from '../protocol/messages.ts'
+import { modeNamed, transportNames } from '../protocol/modes.ts'
+import { createManualTime } from '../protocol/testing.ts'
 import {
   addressInMode,
   browserKey,

@@ -1,11 +1,11 @@
 // The page's browser key, the mode that its address requests, and the guest's session.
 
+import type { PageSettings } from '../app/shared/page-messages.ts'
 import type { DraftDatabase } from '../client/drafts.ts'
 import { HttpError } from '../client/transports.ts'
 import { fingerprintOf, newKey } from '../client/wire.ts'
-import type { PageSettings } from '../server/page/page-messages.ts'
-import { excerptOf } from '../server/wire/graphemes.ts'
-import { keyPattern } from '../server/wire/messages.ts'
+import { excerptOf } from '../protocol/graphemes.ts'
+import { keyPattern } from '../protocol/messages.ts'
 import {
   modeFor,
   modes,
@@ -14,8 +14,8 @@ import {
   type WindowMode,
   windowHttpVersions,
   windowModes,
-} from '../server/wire/modes.ts'
-import type { Timers } from '../server/wire/time.ts'
+} from '../protocol/modes.ts'
+import type { Timers } from '../protocol/time.ts'
 import { openHttp } from './axios-http.ts'
 import { type ChoiceStorage, keepItem, readItem } from './store.ts'
 
@@ -40,8 +40,8 @@ const keyCookie = '__Host-crosswind-key'
 export type BrowserKey = Awaited<ReturnType<typeof browserKey>>
 
 /**
- * A secret that proves names beginning with its fingerprint. The database of drafts has it, and so loses the key
- * only together with what was drafted under it; the cookie tells it to the host's other port.
+ * A secret that proves names beginning with its fingerprint. It is in the database of drafts, and so is lost
+ * only together with the drafts made under it; a cookie passes it to the host's other port.
  */
 export async function browserKey(database: Pick<DraftDatabase, 'key'>) {
   const key = await database.key(keyIn(document.cookie) ?? newKey())

@@ -6,7 +6,7 @@ import { stripTypeScriptTypes } from 'node:module'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { createContext, runInContext } from 'node:vm'
-import { keptPagesPrefix } from '../server/page/page-paths.ts'
+import { keptPagesPrefix } from '../app/shared/page-paths.ts'
 import { createFakeCaches } from './cache-testing.ts'
 import type { Keeping } from './kept-pages.ts'
 

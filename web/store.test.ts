@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ReadingBody } from '../server/page/page-messages.ts'
-import { measured } from '../server/page/wind-testing.ts'
+import type { ReadingBody } from '../app/shared/page-messages.ts'
+import { measured } from '../app/shared/wind-testing.ts'
 import {
   type ChoiceStorage,
   createStore,

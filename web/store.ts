@@ -1,11 +1,11 @@
 // The page's state: one immutable view of all that a window shows, its listeners, saved choices.
 
+import type { NamedVersion, ReadingBody, SensorBody } from '../app/shared/page-messages.ts'
+import { noFigures, type WindFigures } from '../app/shared/wind-statistics.ts'
 import type { ConnectionState } from '../client/connect.ts'
 import type { OutboxState } from '../client/drafts.ts'
-import type { NamedVersion, ReadingBody, SensorBody } from '../server/page/page-messages.ts'
-import { noFigures, type WindFigures } from '../server/page/wind-statistics.ts'
-import { isWindUnit, type WindUnit } from '../server/page/wind-units.ts'
-import type { Share } from '../server/wire/modes.ts'
+import type { Share } from '../protocol/modes.ts'
+import { isWindUnit, type WindUnit } from '../sensor/wind-units.ts'
 import type { Person } from './editor/presence.ts'
 import type { ViewName } from './page/views.ts'
 

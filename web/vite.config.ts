@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import { defineConfig, type Plugin } from 'vite'
-import { documentsPath } from '../server/page/document-api.ts'
-import { keptPagesPrefix, offlinePath, serviceWorkerPath } from '../server/page/page-paths.ts'
+import { documentsPath } from '../app/shared/document-api.ts'
+import { keptPagesPrefix, offlinePath, serviceWorkerPath } from '../app/shared/page-paths.ts'
 import { type Part, views } from './page/views.ts'
 
 /** The entry file of each part, which names its chunk. */

@@ -1,12 +1,7 @@
 // Coordinator: connects a browser's windows to one shared stream per mode, by plain-data messages.
 
-import {
-  type AwarenessReport,
-  type DownFrame,
-  nameBeside,
-  type PollAnswer,
-} from '../../server/wire/messages.ts'
-import type { Timers } from '../../server/wire/time.ts'
+import { type AwarenessReport, type DownFrame, nameBeside, type PollAnswer } from '../../protocol/messages.ts'
+import type { Timers } from '../../protocol/time.ts'
 import { browserTimers, type Locks, newName, onceFree } from '../browser-services.ts'
 import { Http } from '../transports/http.ts'
 import type { Closing, Transports } from '../transports/transport.ts'

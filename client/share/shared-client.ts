@@ -1,8 +1,8 @@
 // Transports for a window that shares one connection with the browser's other windows.
 
-import { maxJsonDepth, measureJson } from '../../server/wire/json-depth.ts'
-import type { AwarenessReport, Draft } from '../../server/wire/messages.ts'
-import { isShared, type Share } from '../../server/wire/modes.ts'
+import { maxJsonDepth, measureJson } from '../../protocol/json-depth.ts'
+import type { AwarenessReport, Draft } from '../../protocol/messages.ts'
+import { isShared, type Share } from '../../protocol/modes.ts'
 import { now } from '../browser-services.ts'
 import {
   type Closing,

@@ -12,9 +12,9 @@ import {
   type Presence,
   parseCursor,
   type Welcome,
-} from '../../server/wire/messages.ts'
-import { type Cancel, nothingPlanned, type Timers } from '../../server/wire/time.ts'
-import { upsert } from '../../server/wire/upsert.ts'
+} from '../../protocol/messages.ts'
+import { type Cancel, nothingPlanned, type Timers } from '../../protocol/time.ts'
+import { upsert } from '../../protocol/upsert.ts'
 import { Connection } from '../connection.ts'
 import { Outbox, pendingDraft, plainPolicy } from '../outbox.ts'
 import { keepShownMs, ShownWindows } from '../shown-windows.ts'

@@ -7,7 +7,7 @@ import {
   type Message,
   parseCursor,
   type Welcome,
-} from '../../server/wire/messages.ts'
+} from '../../protocol/messages.ts'
 
 /** Members further behind catch up from the server. `length` is the content's, in UTF-16 units. */
 const usualBounds = { messages: 1000, length: 4_000_000 }

@@ -1,8 +1,8 @@
 // A coordinator with in-memory transports, server and windows, and a record of what each receives.
 
 import assert from 'node:assert/strict'
-import { type DownFrame, type Draft, type PollAnswer, parseCursor } from '../../server/wire/messages.ts'
-import { createManualTime } from '../../server/wire/testing.ts'
+import { type DownFrame, type Draft, type PollAnswer, parseCursor } from '../../protocol/messages.ts'
+import { createManualTime } from '../../protocol/testing.ts'
 import { createFakeTransports, type FakeStream, mode as modeCalled, settled } from '../testing.ts'
 import type { Closing } from '../transports/transport.ts'
 import { Coordinator, type ToCoordinator, type ToWindow } from './coordinator.ts'

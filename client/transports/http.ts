@@ -1,6 +1,6 @@
 // Requests: error mapping, the POST uplink, clock requests.
 
-import type { Draft, Stored } from '../../server/wire/messages.ts'
+import type { Draft, Stored } from '../../protocol/messages.ts'
 import { now } from '../browser-services.ts'
 import { bytesOf } from '../outbox.ts'
 import type { Reply, Send } from './send.ts'
@@ -46,7 +46,7 @@ function jsonIn(text: string) {
   }
 }
 
-/** Requests below one address. Each rejects with an `HttpError`, or with another one if no answer comes. */
+/** Requests below one address. Each rejects with an `HttpError`, or with another error if no answer comes. */
 export class Http {
   readonly #base: string
   readonly #limits: Parameters<Send>[3]

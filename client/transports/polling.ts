@@ -1,7 +1,7 @@
 // Polling and long polling: successive requests from the last response's cursor; POSTs up.
 
-import type { PollAnswer } from '../../server/wire/messages.ts'
-import { longPollingModes, pollingModes } from '../../server/wire/modes.ts'
+import type { PollAnswer } from '../../protocol/messages.ts'
+import { longPollingModes, pollingModes } from '../../protocol/modes.ts'
 import { asClosing, createPostUplink, Http, postLeave } from './http.ts'
 import { browser, type ChosenTransport, type Opening, type OpenTransport } from './transport.ts'
 

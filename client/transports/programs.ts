@@ -1,6 +1,6 @@
 // The platform of programs and of workers without XMLHttpRequest: fetch and WebSocket.
 
-import { createSseReader } from '../../server/wire/sse-framing.ts'
+import { createSseReader } from '../../protocol/sse-framing.ts'
 import { now } from '../browser-services.ts'
 import { HttpError } from './http.ts'
 import type { Send } from './send.ts'

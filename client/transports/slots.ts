@@ -1,6 +1,6 @@
 // All transports by name; a browser's windows share the few HTTP/1.1 connections.
 
-import type { TransportName } from '../../server/wire/modes.ts'
+import type { TransportName } from '../../protocol/modes.ts'
 import { longPolling, polling } from './polling.ts'
 import { sse } from './sse.ts'
 import { streaming } from './streaming.ts'

@@ -1,7 +1,7 @@
 // Server-sent events down, one POST per message up; request streaming shares the EventSource part.
 
-import type { DownFrame } from '../../server/wire/messages.ts'
-import { sseModes } from '../../server/wire/modes.ts'
+import type { DownFrame } from '../../protocol/messages.ts'
+import { sseModes } from '../../protocol/modes.ts'
 import { now } from '../browser-services.ts'
 import { asClosing, createPostUplink, postLeave } from './http.ts'
 import {

@@ -1,7 +1,7 @@
 // EventSource down, one streaming `fetch` up with one JSON frame per line (Chromium, HTTP/2).
 
-import type { UpFrame } from '../../server/wire/messages.ts'
-import { streamingModes } from '../../server/wire/modes.ts'
+import type { UpFrame } from '../../protocol/messages.ts'
+import { streamingModes } from '../../protocol/modes.ts'
 import { pick, postLeave } from './http.ts'
 import { openStream } from './sse.ts'
 import {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Draft, Refused } from '../../server/wire/messages.ts'
+import type { Draft, Refused } from '../../protocol/messages.ts'
 import { closingFrom, createAnswers } from './transport.ts'
 
 const refused = (code: string): Refused => ({ type: 'refused', id: null, code, message: 'No.' })

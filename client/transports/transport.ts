@@ -11,8 +11,8 @@ import {
   type Refused,
   type Stored,
   type UpFrame,
-} from '../../server/wire/messages.ts'
-import type { LinkMode, TransportMode, TransportName } from '../../server/wire/modes.ts'
+} from '../../protocol/messages.ts'
+import type { LinkMode, TransportMode, TransportName } from '../../protocol/modes.ts'
 import { now } from '../browser-services.ts'
 import { type Send, sendByXhr } from './send.ts'
 

@@ -1,7 +1,7 @@
 // One WebSocket, both ways.
 
-import type { DownFrame } from '../../server/wire/messages.ts'
-import { websocketModes } from '../../server/wire/modes.ts'
+import type { DownFrame } from '../../protocol/messages.ts'
+import { websocketModes } from '../../protocol/modes.ts'
 import { now } from '../browser-services.ts'
 import { pick, postLeave } from './http.ts'
 import {

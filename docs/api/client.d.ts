@@ -250,7 +250,7 @@ declare function transportsOver(platform: Platform | undefined, transports: read
 declare function twoSidedP(t: number, degreesOfFreedom: number): number;
 declare function whenDue({ acceptedAt }: Pick<Message, 'acceptedAt'>, receivedAt: number, offsetMs?: number): number;
 declare function windowModeNamed(name: string): WindowMode | undefined;
-declare module '../wire/bodies.ts' {
+declare module '../../protocol/bodies.ts' {
   interface Bodies {
     edit: EditBody;
     title: TitleBody;
@@ -283,7 +283,7 @@ declare namespace transports_d_exports {
   export { BusyError, Closing, Connection, Http, HttpError, OpenTransport, Opening, Platform, RefusedError, Send, Transports, WebTransport, asClosing, askClock, browser, lackingTransports, limitToSlots, now, openEventsBy, transportsByName, transportsOver };
 }
 declare namespace wire_d_exports {
-  export { Bodies, ByHttp, ClockEstimate, ClockReading, DownFrame, Draft, Exchange, FrameFormat, HttpVersion, Kind, Message, Mode, PageSettings, PollAnswer, Polling, Random, Refused, Stored, Timers, TransportName, WindowHttp, WindowMode, browserTimers, combine, connections, createClockEstimate, createSeededRandom, documentPath, drawNormal, fingerprintOf, isKind, modeFor, modeNamed, modes, newKey, newName, now, parseCursor, roundTripMs, shareNames, shuffled, transportNames, windowHttpVersions, windowModeNamed, windowModes };
+  export { Bodies, ByHttp, ClockEstimate, ClockReading, DownFrame, Draft, Exchange, HttpVersion, Kind, Message, Mode, PageSettings, PollAnswer, Polling, Random, Refused, Stored, Timers, TransportName, WindowHttp, WindowMode, browserTimers, combine, connections, createClockEstimate, createSeededRandom, documentPath, drawNormal, fingerprintOf, isKind, modeFor, modeNamed, modes, newKey, newName, now, parseCursor, roundTripMs, shareNames, shuffled, transportNames, windowHttpVersions, windowModeNamed, windowModes };
 }
 declare namespace yjs_d_exports {
   export { CrosswindProvider, DocumentStart, ProviderOptions, mergeUpdates };
@@ -487,6 +487,18 @@ interface Following {
   }>;
   show(state: unknown): void;
   leave(): void;
+}
+interface FrameReading {
+  readonly format: FrameFormat;
+  readonly raw: string;
+  readonly node: string | null;
+  readonly state: 'measured' | 'calm' | 'fault';
+  readonly directionDegrees: number | null;
+  readonly speed: number | null;
+  readonly unit: WindUnit;
+  readonly speedMetresPerSecond: number | null;
+  readonly axes: Axes | null;
+  readonly status: string;
 }
 interface JsonBody {
   readonly data: unknown;
@@ -715,18 +727,8 @@ interface ProviderOptions extends ConnectOptions {
   readonly isRequired?: boolean;
   readonly start?: DocumentStart;
 }
-interface ReadingBody {
+interface ReadingBody extends FrameReading {
   readonly source: SensorSource;
-  readonly format: FrameFormat;
-  readonly raw: string;
-  readonly node: string | null;
-  readonly state: 'measured' | 'calm' | 'fault';
-  readonly directionDegrees: number | null;
-  readonly speed: number | null;
-  readonly unit: WindUnit;
-  readonly speedMetresPerSecond: number | null;
-  readonly axes: Axes | null;
-  readonly status: string;
 }
 interface Refused {
   readonly type: 'refused';
@@ -762,8 +764,10 @@ interface RoomEvents<Data> {
   readonly gap: () => void;
   readonly error: (error: unknown) => void;
 }
-interface SensorBody {
+interface SensorBody extends SensorHealth {
   readonly source: SensorSource;
+}
+interface SensorHealth {
   readonly state: 'connected' | 'silent' | 'garbled' | 'unplugged';
   readonly sentence: string;
   readonly note?: string;

@@ -1,8 +1,9 @@
 // `frames`: splits streams of wind frames, clean and damaged.
 
-import { createSeededRandom, type FrameFormat, type Random } from '../../client/wire.ts'
-import { createFrameSplitter } from '../../server/sensor/frame-splitter.ts'
-import { axesOf, writeFrame } from '../../server/sensor/windsonic-frame.ts'
+import { createSeededRandom, type Random } from '../../client/wire.ts'
+import { createFrameSplitter } from '../../sensor/frame-splitter.ts'
+import type { FrameFormat } from '../../sensor/readings.ts'
+import { axesOf, writeFrame } from '../../sensor/windsonic-frame.ts'
 import { defineExperiment, type Lab, turnsOf } from '../lab/experiment.ts'
 import { flag, whole } from '../lab/flags.ts'
 import type { Circumstances } from '../lab/run-environment.ts'

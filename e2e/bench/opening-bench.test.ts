@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as Y from 'yjs'
+import { createDocument, documentText } from '../../app/document/rich-text.ts'
 import { createSeededRandom } from '../../client/wire.ts'
-import { createDocument, documentText } from '../../server/document/rich-text.ts'
 import { analyseStudy } from '../lab/study.ts'
 import { createHistory, openingDesign } from './opening-bench.ts'
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startTestServer } from '../../server/testing.ts'
+import { startTestServer } from '../../app/testing.ts'
 import { checkClocks, followClock } from '../lab/clock.ts'
 import { exchangeWithServer } from './http-client.ts'
 

@@ -12,10 +12,10 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { WebSocketServer } from 'ws'
 import { ensureCertificate } from '../../certs/certificate.ts'
+import { type HttpVersion, httpVersions } from '../../protocol/modes.ts'
 import { openPort } from '../../scripts/open-port.ts'
 import { endsWithin } from '../../scripts/process.ts'
 import { type CrosswindOptions, createCrosswind, serverOptions } from '../../server/index.ts'
-import { type HttpVersion, httpVersions } from '../../server/wire/modes.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
 
 const sentence = (url: string | undefined) => `the application’s ${url}`

@@ -5,9 +5,9 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { brotliCompressSync, brotliDecompressSync, gunzipSync, gzipSync } from 'node:zlib'
-import { temporaryFolder } from '../../server/folder-testing.ts'
-import { startTestServer, type TestServer } from '../../server/testing.ts'
-import { httpVersions } from '../../server/wire/modes.ts'
+import { startTestServer, type TestServer } from '../../app/testing.ts'
+import { httpVersions } from '../../protocol/modes.ts'
+import { temporaryFolder } from '../../scripts/folder-testing.ts'
 import { connectHttp, type HttpClient } from '../clients/http-client.ts'
 
 const script = 'export const gusts = 1\n'.repeat(100)

@@ -3,7 +3,7 @@
 import http2 from 'node:http2'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { TLSSocket } from 'node:tls'
-import { defaultConfig } from '../../server/config/config.ts'
+import { defaultConfig } from '../../app/config/config.ts'
 import { integrationBomb, UpdateWriter } from '../../server/document/testing.ts'
 import { nameOf, newKey } from '../clients/client.ts'
 import { webSocketFrame } from '../load/lean-http.ts'

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { httpVersions, modes } from '../../protocol/modes.ts'
 import { fingerprintFor } from '../../server/security/grants.ts'
 import { Tickets } from '../../server/security/tickets.ts'
-import { httpVersions, modes } from '../../server/wire/modes.ts'
 import { nameOf, newKey } from '../clients/client.ts'
 import { connectHttp, type HttpRequest, textOf } from '../clients/http-client.ts'
 import { type Application, startApplication } from './application.ts'

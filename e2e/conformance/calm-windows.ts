@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { EventEmitter, once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type HttpVersion, modeNamed } from '../../server/wire/modes.ts'
+import { type HttpVersion, modeNamed } from '../../protocol/modes.ts'
 import { draftOf, nameOf } from '../clients/client.ts'
 import { type ContractClient, contentOf, openClient } from './contract-client.ts'
 

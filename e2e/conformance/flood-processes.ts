@@ -2,10 +2,10 @@
 
 import { type ChildProcess, fork } from 'node:child_process'
 import { on, once } from 'node:events'
+import type { Config } from '../../app/config/config.ts'
+import type { HttpVersion } from '../../protocol/modes.ts'
 import { serverEnvironment, serverFlags } from '../../scripts/child-process.mjs'
 import { collectGarbage } from '../../scripts/garbage.ts'
-import type { Config } from '../../server/config/config.ts'
-import type { HttpVersion } from '../../server/wire/modes.ts'
 import type { AttackName } from './attacks.ts'
 import type { FloodName, Target } from './floods.ts'
 
@@ -112,7 +112,7 @@ if (import.meta.main) {
 
 async function start(isApplication: boolean, config: Partial<Config>) {
   if (isApplication) return (await import('./application.ts')).startApplication(config as object)
-  const { startTestServer, testConfig } = await import('../../server/testing.ts')
+  const { startTestServer, testConfig } = await import('../../app/testing.ts')
   const limits = { ...testConfig.limits, ...config.limits }
   return startTestServer({ ...config, limits })
 }

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
 import { type TestContext, test } from 'node:test'
-import { startTestServer, type TestServer } from '../../server/testing.ts'
-import { type HttpVersion, httpVersions } from '../../server/wire/modes.ts'
+import { startTestServer, type TestServer } from '../../app/testing.ts'
+import { type HttpVersion, httpVersions } from '../../protocol/modes.ts'
 import { connectHttp, type HttpRequest, textOf } from '../clients/http-client.ts'
 import { startApplication } from './application.ts'
 

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { startTestServer, type TestServer, testConfig } from '../../server/testing.ts'
-import { windowModes } from '../../server/wire/modes.ts'
+import { startTestServer, type TestServer, testConfig } from '../../app/testing.ts'
+import { windowModes } from '../../protocol/modes.ts'
 import { type Fronts, lacksFront, startFronts } from './http3-fronts.ts'
 import { testServerContract } from './server-contract.ts'
 import { testTransportContract } from './transport-contract.ts'

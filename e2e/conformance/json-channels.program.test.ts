@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
+import type { Message } from '../../protocol/messages.ts'
+import { modes } from '../../protocol/modes.ts'
 import type { CrosswindOptions } from '../../server/index.ts'
-import type { Message } from '../../server/wire/messages.ts'
-import { modes } from '../../server/wire/modes.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
 import { start } from '../library/testing.ts'
 import { openJson } from './contract-client.ts'

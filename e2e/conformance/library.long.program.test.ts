@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { defaultConfig } from '../../server/config/config.ts'
-import { modes } from '../../server/wire/modes.ts'
+import { defaultConfig } from '../../app/config/config.ts'
+import { modes } from '../../protocol/modes.ts'
 import { type Application, startApplication, visitOwnRoutes } from './application.ts'
 import { reachDirectly } from './contract-client.ts'
 import { testServerContract } from './server-contract.ts'

@@ -10,13 +10,13 @@ import type { Readable } from 'node:stream'
 import { after, before, type TestContext, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
+import type { Config } from '../../app/config/config.ts'
+import { startTestServer, type TestServer, testConfig } from '../../app/testing.ts'
+import { isKind, type Message } from '../../protocol/messages.ts'
+import { type Mode, modes } from '../../protocol/modes.ts'
+import { temporaryFolder } from '../../scripts/folder-testing.ts'
 import { startNatsServer, type TestNats } from '../../scripts/nats-server.ts'
-import type { Config } from '../../server/config/config.ts'
-import { temporaryFolder } from '../../server/folder-testing.ts'
 import { subjectOf } from '../../server/log/nats-bucket.ts'
-import { startTestServer, type TestServer, testConfig } from '../../server/testing.ts'
-import { isKind, type Message } from '../../server/wire/messages.ts'
-import { type Mode, modes } from '../../server/wire/modes.ts'
 import { draftOf, nameOf, newKey } from '../clients/client.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
 import { startProxy } from '../network/cutting-proxy.ts'
@@ -221,7 +221,7 @@ test(
       const stream = `unfit${workers}`
       const flags = ['--broker', 'nats', '--nats-servers', nats.address(), '--nats-stream', stream]
       const own = ['--port', '0', '--http1-port', '0', '--data-folder', folder, '--workers', workers]
-      const child = spawn(process.execPath, ['server/main.ts', ...flags, ...own, '--log-format', 'json'], {
+      const child = spawn(process.execPath, ['app/main.ts', ...flags, ...own, '--log-format', 'json'], {
         cwd: join(import.meta.dirname, '../..'),
         stdio: ['ignore', 'pipe', 'inherit'],
       })

@@ -7,15 +7,15 @@ import { globSync, readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
-import type { Config } from '../../server/config/config.ts'
-import { isKnown, type LineFormat, type Marks } from '../../server/document/rich-text.ts'
-import { temporaryFolder } from '../../server/folder-testing.ts'
-import type { WindColumns, WindSnapshot } from '../../server/page/wind-history.ts'
-import { channelsOfPage } from '../../server/page-testing.ts'
-import { startTestServer } from '../../server/testing.ts'
-import { byeCodes, type DownFrame } from '../../server/wire/messages.ts'
-import { windowModes } from '../../server/wire/modes.ts'
-import { statuses } from '../../server/wire/refusal.ts'
+import type { Config } from '../../app/config/config.ts'
+import { isKnown, type LineFormat, type Marks } from '../../app/document/rich-text.ts'
+import { channelsOfPage } from '../../app/page-testing.ts'
+import type { WindColumns, WindSnapshot } from '../../app/shared/wind-history.ts'
+import { startTestServer } from '../../app/testing.ts'
+import { byeCodes, type DownFrame } from '../../protocol/messages.ts'
+import { windowModes } from '../../protocol/modes.ts'
+import { statuses } from '../../protocol/refusal.ts'
+import { temporaryFolder } from '../../scripts/folder-testing.ts'
 
 const root = join(import.meta.dirname, '../..')
 const protocol = readFileSync(join(root, 'PROTOCOL.md'), 'utf8')
@@ -45,7 +45,7 @@ function rowsOf(heading: string): string[][] {
   )
 }
 
-const sources = globSync('server/**/*.ts', { cwd: root })
+const sources = globSync('{protocol,server,app}/**/*.ts', { cwd: root })
   .filter((path) => !/(\.test|testing|-contract)\.ts$/.test(path))
   .map((path) => readFileSync(join(root, path), 'utf8'))
   .join('\n')
@@ -186,7 +186,7 @@ async function startBeside(
   await writeFile(join(folder, '.curlrc'), `max-time = ${timeout / 1000}\nsilent\nshow-error\n`)
   // npm would query its registry first; these run the same commands directly.
   await writeFile(join(folder, 'npx'), '#!/bin/sh\nexec "$@"\n', { mode: 0o700 })
-  const invite = `exec "${process.execPath}" "${join(root, 'server/invite.ts')}"`
+  const invite = `exec "${process.execPath}" "${join(root, 'app/invite.ts')}"`
   await writeFile(join(folder, 'npm'), `#!/bin/sh\n${invite}\n`, { mode: 0o700 })
   const env = {
     ...process.env,

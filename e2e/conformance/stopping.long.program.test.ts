@@ -9,8 +9,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import tls from 'node:tls'
-import { temporaryFolder } from '../../server/folder-testing.ts'
-import { type HttpVersion, httpVersions } from '../../server/wire/modes.ts'
+import { type HttpVersion, httpVersions } from '../../protocol/modes.ts'
+import { temporaryFolder } from '../../scripts/folder-testing.ts'
 import { connectHttp } from '../clients/http-client.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -30,7 +30,7 @@ let ca: string
 /** All servers use one log, which is locked while another server holds it. */
 async function start(): Promise<{ server: ChildProcess; ports: Ports; errors: () => string }> {
   const flags = ['--port', '0', '--http1-port', '0', '--data-folder', folder, '--drain-ms', String(drainMs)]
-  const server = fork(join(root, 'server/main.ts'), flags, {
+  const server = fork(join(root, 'app/main.ts'), flags, {
     cwd: root,
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   })

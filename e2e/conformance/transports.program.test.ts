@@ -1,8 +1,8 @@
 // Both contracts for each mode: the transport's, and that of servers that fill, drain or restart.
 
 import { after, before, describe } from 'node:test'
-import { startTestServer, type TestServer, testConfig } from '../../server/testing.ts'
-import { modes } from '../../server/wire/modes.ts'
+import { startTestServer, type TestServer, testConfig } from '../../app/testing.ts'
+import { modes } from '../../protocol/modes.ts'
 import { reachDirectly } from './contract-client.ts'
 import { testServerContract } from './server-contract.ts'
 import { testTransportContract } from './transport-contract.ts'

@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { gunzipSync } from 'node:zlib'
-import { readSnapshot } from '../../server/page/wind-history.ts'
-import { startTestServer, type TestServer, testConfig } from '../../server/testing.ts'
-import { httpVersions, type Mode, modes } from '../../server/wire/modes.ts'
+import { readSnapshot } from '../../app/shared/wind-history.ts'
+import { startTestServer, type TestServer, testConfig } from '../../app/testing.ts'
+import { httpVersions, type Mode, modes } from '../../protocol/modes.ts'
 import { connectHttp, redeem, textOf } from '../clients/http-client.ts'
 import { openClient } from './contract-client.ts'
 

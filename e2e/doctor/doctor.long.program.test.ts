@@ -6,15 +6,15 @@ import net from 'node:net'
 import { pipeline } from 'node:stream'
 import { after, before, test } from 'node:test'
 import tls from 'node:tls'
+import { startTestServer, type TestServer } from '../../app/testing.ts'
 import { ensureCertificate } from '../../certs/certificate.ts'
 import type { Timers } from '../../client/wire.ts'
+import { temporaryFolder } from '../../scripts/folder-testing.ts'
 import { openPort } from '../../scripts/open-port.ts'
-import { temporaryFolder } from '../../server/folder-testing.ts'
-import { startTestServer, type TestServer } from '../../server/testing.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
 import { diagnose, type Examination, examine } from './doctor.ts'
 
-/** Nothing that works takes as long. */
+/** Longer than any working answer takes. */
 const hangMs = 60_000
 
 const folder = temporaryFolder()

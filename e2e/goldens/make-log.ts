@@ -156,7 +156,7 @@ async function makePage(clone: string, folder: string, { flags, write, isKilled 
   const given = `--port 0 --http1-port 0 --sensor-source none --limits-messages-per-second 100000 ${flags}`
   const args = [...given.trim().split(' '), '--data-folder', folder]
   const imports = [clockFrom(startsAt)]
-  const server = await startServerProcess(join(resolve(clone), 'server/main.ts'), args, { imports })
+  const server = await startServerProcess(join(resolve(clone), 'app/main.ts'), args, { imports })
   const http = connectHttp('2', server.origin['2'], null)
   try {
     await write(publishing(http), http)

@@ -8,7 +8,7 @@ import { gunzipSync } from 'node:zlib'
 import pixelmatch from 'pixelmatch'
 import { PNG } from 'pngjs'
 import * as Y from 'yjs'
-import { modeNamed, modes } from '../../server/wire/modes.ts'
+import { modeNamed, modes } from '../../protocol/modes.ts'
 import { fragmentOf } from '../../web/compare/result-link.ts'
 import { until } from '../browser/browser.ts'
 import { type EditingPage, openEditingPage } from '../browser/editing.ts'
@@ -131,7 +131,7 @@ const steadyFrame = '\u0002Q,229,002.74,M,00,\u000316'
 
 function startPageServer(flags: string): Promise<StartedServer> {
   const args = `--port 0 --http1-port 0 ${flags}`.split(' ')
-  return startServerProcess(join(root, 'server/main.ts'), args, { imports: [clockFrom(startsAt)] })
+  return startServerProcess(join(root, 'app/main.ts'), args, { imports: [clockFrom(startsAt)] })
 }
 
 async function prepareBrowser(page: Page, origin: string): Promise<void> {

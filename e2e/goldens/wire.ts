@@ -5,8 +5,8 @@ import type { IncomingMessage } from 'node:http'
 import { PassThrough, type Readable } from 'node:stream'
 import type { WebSocket } from 'ws'
 import * as Y from 'yjs'
-import { startTestServer } from '../../server/testing.ts'
-import { type Mode, modeNamed, modes } from '../../server/wire/modes.ts'
+import { startTestServer } from '../../app/testing.ts'
+import { type Mode, modeNamed, modes } from '../../protocol/modes.ts'
 import { nameOf } from '../clients/client.ts'
 import {
   type Answer,

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createSeededRandom } from '../../client/wire.ts'
-import { createWrongClock, exchangeAt, startMs, type Ways } from '../../server/wire/testing.ts'
+import { createWrongClock, exchangeAt, startMs, type Ways } from '../../protocol/testing.ts'
 import { boundBetween, checkClocks, followClock } from './clock.ts'
 
 const near: Ways = { there: { leastMs: 0.2, spreadMs: 3 }, back: { leastMs: 0.5, spreadMs: 3 } }

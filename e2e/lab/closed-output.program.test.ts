@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
-import { temporaryFolder } from '../../server/folder-testing.ts'
+import { temporaryFolder } from '../../scripts/folder-testing.ts'
 
 const root = join(import.meta.dirname, '../..')
 
@@ -40,7 +40,7 @@ test('the lab ends without a stack trace', async (t) => {
 
 test('a server continues, and stops when it is told to', async (t) => {
   const data = join(temporaryFolder(t), 'data')
-  const words = ['server/main.ts', '--port', '0', '--http1-port', '0', '--data-folder', data]
+  const words = ['app/main.ts', '--port', '0', '--http1-port', '0', '--data-folder', data]
   const { code, errors } = await withoutReader(t, words, 'Ctrl-C stops it.')
   assert.deepEqual([code, errors], [0, ''])
 })
@@ -57,7 +57,7 @@ for (const logFormat of logFormats)
     }, async (t) => {
       const data = join(temporaryFolder(t), 'data')
       const flags = ['--port', '0', '--http1-port', '0', '--data-folder', data, '--log-format', logFormat]
-      const words = ['-c', command, 'sh', process.execPath, 'server/main.ts', ...flags]
+      const words = ['-c', command, 'sh', process.execPath, 'app/main.ts', ...flags]
       const child = spawn('sh', words, { cwd: root, stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
       t.after(() => child.kill('SIGKILL'))
       const ended = once(child, 'exit')

@@ -6,7 +6,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { z } from 'zod'
-import { temporaryFolder } from '../../server/folder-testing.ts'
+import { temporaryFolder } from '../../scripts/folder-testing.ts'
 import { table } from '../report/section.ts'
 import {
   defineExperiment,

@@ -34,14 +34,14 @@ function programOfClone(path: string): string {
 
 export const programs = {
   get server() {
-    return programOfClone('server/main')
+    return programOfClone('app/main')
   },
   /** The adapter of the mirror editor, an application with a server of its own. */
   get mirror() {
     return programOfClone('e2e/peers/adapters/mirror')
   },
   get backup() {
-    return programOfClone('server/backup')
+    return programOfClone('app/backup')
   },
   ...ownPrograms,
 }

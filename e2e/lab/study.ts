@@ -46,7 +46,7 @@ export interface Measure {
    * if each says so, else medians.
    */
   readonly by?: 'mean' | 'median'
-  /** Where something did not arrive there is no figure: such sessions are not compared. */
+  /** A session in which something did not arrive has no figure, and is not compared. */
   readonly needsAll?: boolean
   /** False: only described, in one table with the others of this kind. */
   readonly isCompared?: boolean
@@ -178,7 +178,7 @@ export function analyseStudy(design: Design, measured: Measured) {
       ...one,
       ...decide(one, one.p === null ? null : (corrected[tests++] ?? 1)),
     })),
-    /** Pairs without a ratio: nothing arrived of one in any session of the other, or a clock's error put a mean below 0. */
+    /** Pairs without a ratio: they share no session with arrivals of both, or a clock's error put a mean below 0. */
     notCompared: found
       .filter((one) => one.contrast === undefined)
       .map(({ measure, place, pair: [level, against] }) => ({

@@ -6,7 +6,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { ZodRawShape } from 'zod'
-import { temporaryFolder } from '../../server/folder-testing.ts'
+import { temporaryFolder } from '../../scripts/folder-testing.ts'
 import { type Experiment, experimentFiles, readOptions, runExperiment, type Summary } from './experiment.ts'
 import { exitBySignals } from './signals.ts'
 

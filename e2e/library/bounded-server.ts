@@ -5,10 +5,10 @@ import { on, once } from 'node:events'
 import { createServer } from 'node:http'
 import type { TestContext } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
+import { defaultConfig } from '../../app/config/config.ts'
 import { serverEnvironment } from '../../scripts/child-process.mjs'
+import { temporaryFolder } from '../../scripts/folder-testing.ts'
 import { openPort } from '../../scripts/open-port.ts'
-import { defaultConfig } from '../../server/config/config.ts'
-import { temporaryFolder } from '../../server/folder-testing.ts'
 import { createCrosswind, type StandardSchema, type Storage } from '../../server/index.ts'
 
 /** Resident bytes: the highest since the start, sampled. */
@@ -21,7 +21,7 @@ const { limits } = defaultConfig
 /** Bytes that the log keeps: on a disk, too, the default of a log in memory. */
 export const keptBytes = limits.memoryBytes
 
-/** With default limits otherwise; its heap is bounded. Who sends the token NAME writes to `room.NAME` and `checked.NAME`. */
+/** Default limits otherwise, and a bounded heap. The token NAME may write to `room.NAME` and `checked.NAME`. */
 export async function startBoundedServer(t: TestContext, kind: 'memory' | 'sqlite') {
   const storage: Storage = kind === 'memory' ? kind : { kind, folder: temporaryFolder(t) }
   const child = fork(import.meta.filename, [JSON.stringify(storage)], {

@@ -7,7 +7,7 @@ import { Refusal } from '../../server/index.ts'
 import { countTo, settled } from '../../server/log/log-testing.ts'
 import { start } from './testing.ts'
 
-declare module '../../server/wire/bodies.ts' {
+declare module '../../protocol/bodies.ts' {
   interface Bodies {
     guests: Guests
     /** Whether more may come, as the server says. */
@@ -72,7 +72,7 @@ test('a type is declared in one place for the server, and used in one place by a
   await assert.rejects(book.publish({ names: ['late'] }), { code: 'read-only-channel', message: /is shut/ })
 })
 
-test('what its messages come to is read as a whole, by a client that comes later and on the server', async (t) => {
+test('a folded channel is read as a whole, by a later client and on the server', async (t) => {
   const { crosswind, open } = await start(t, { channels })
   for (const n of countTo(2500)) await crosswind.publish(hall, { names: [`g${n}`] })
   // They are joined in turns of their own.
@@ -117,7 +117,7 @@ test('after a restart that lost everything a client is told of a gap, and gets t
   assert.deepEqual(heard, ['ann', 'bob', 'eve', 'gap', 'zoe'])
 })
 
-test('nobody says who somebody else is, and an id is of one message', async (t) => {
+test('no client can set another user, and an id belongs to one message', async (t) => {
   const { crosswind, open } = await start(t, { channels })
   const book = open().channel(hall, { kind: 'guests' })
   const names = ['ann']

@@ -7,15 +7,15 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { stopClock } from '../../app/testing.ts'
 import { LinkClock } from '../../client/clock.ts'
 import { connect, connectOver, longPolling, RefusedError, type Room, sse } from '../../client/node.ts'
+import { temporaryFolder } from '../../scripts/folder-testing.ts'
 import { processTimers } from '../../scripts/process.ts'
-import { temporaryFolder } from '../../server/folder-testing.ts'
 import { createCrosswind } from '../../server/index.ts'
 import { keptBody } from '../../server/log/kept-json.ts'
 import { ampleLimits, toyTypes } from '../../server/log/log-testing.ts'
 import { openSqliteLog } from '../../server/log/sqlite-log.ts'
-import { stopClock } from '../../server/testing.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
 import { accessTo, type Said, start, texts, uncaught, untilState } from './testing.ts'
 
@@ -497,7 +497,7 @@ test('the state says what is known of the connection: its clock, its version, it
   })
 })
 
-test('an application renews its own session when the server knows it no more, or says no', async (t) => {
+test('an application renews its own session when the server no longer knows it, or refuses', async (t) => {
   const clock = stopClock(t)
   let isSignedIn = true
   const { crosswind, open } = await start(t, {

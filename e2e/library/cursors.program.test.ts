@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Room, RoomMessage } from '../../client/connect.ts'
+import { modes } from '../../protocol/modes.ts'
 import type { createCrosswind } from '../../server/index.ts'
-import { modes } from '../../server/wire/modes.ts'
 import { start } from './testing.ts'
 
 type Crosswind = Awaited<ReturnType<typeof createCrosswind>>
@@ -70,7 +70,7 @@ test('a long past is read in portions while others write', async (t) => {
   assert.deepEqual(heard, numbers(1, 1300))
 })
 
-test('what a channel no longer keeps is a gap for a cursor, and nothing for the start', async (t) => {
+test('messages that a channel no longer keeps are a gap for a cursor, and nothing for `start`', async (t) => {
   const { crosswind, open } = await start(t, { channels: few })
   await crosswind.publish('room.1', 1)
   const [message] = await Array.fromAsync(crosswind.read('room.1'))

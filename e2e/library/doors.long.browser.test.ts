@@ -5,9 +5,9 @@ import type { RequestListener, ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { after, before, type TestContext, test } from 'node:test'
 import { build } from 'esbuild'
+import { stopClock } from '../../app/testing.ts'
+import { fingerprintIn } from '../../protocol/messages.ts'
 import type { Authorize } from '../../server/index.ts'
-import { stopClock } from '../../server/testing.ts'
-import { fingerprintIn } from '../../server/wire/messages.ts'
 import { type Browser, type BrowserWindow, startBrowser, until } from '../browser/browser.ts'
 import { deleteDrafts, draftsKept, forgetCookies } from '../windows/page.ts'
 import { browserName } from '../windows/stage.ts'
@@ -210,7 +210,7 @@ test('a refusal reaches the window that published', async (t) => {
   assert.equal(code, 'read-only-invitation')
 })
 
-test('what was published offline is stored by the next page: once, in order, under its user', async (t) => {
+test('messages published offline are stored by the next page: once, in order, under their user', async (t) => {
   const server = await serve(t)
   const window = await server.open('user=ada&share&drafts')
   await window.run(publish, 'before')
@@ -265,7 +265,7 @@ test('a closed connection leaves its drafts to another of the same user, though 
   await untilHeard(next, [['left', 'ada']])
 })
 
-test('what a closed window left is sent by another whose connection was never lost', async (t) => {
+test('drafts of a closed window are sent by another whose connection was never lost', async (t) => {
   const server = await serve(t)
   const closing = await server.open('user=ada&drafts')
   const next = await server.open('user=ada&drafts')
@@ -307,7 +307,7 @@ test('the first windows of a user have one key, though they open at the same tim
   }
 })
 
-test('what was kept is sent under its name, once, whatever else the browser has lost', async (t) => {
+test('kept drafts are sent once, under their name, whatever else the browser has lost', async (t) => {
   const server = await serve(t)
   const window = await server.open('user=ada&drafts')
   await window.run(publish, 'before')
@@ -327,7 +327,7 @@ test('what was kept is sent under its name, once, whatever else the browser has 
   assert.deepEqual([server.fingerprints().size, await window.run(refusedBy)], [1, []])
 })
 
-test('what is kept after everything was cleared is sent by a window that was opened in between', async (t) => {
+test('drafts kept after everything was cleared are sent by a window that was opened in between', async (t) => {
   const server = await serve(t)
   const staying = await server.open('user=ada&drafts')
   await until(() => staying.run(isOpen), 'the window is not open')
@@ -444,7 +444,7 @@ test('a channel that the next permit lacks is refused, and the others go on, tho
   assert.deepEqual([await window.run(refusedBy), asked <= 4], [[['room.2', 'not-invited-there']], true])
 })
 
-test('what a user publishes who is not let in any more is rejected, kept, and stored once he is let in again', async (t) => {
+test('messages of a user whose access has ended are rejected, kept, and stored once the user is admitted again', async (t) => {
   let isAllowed = true
   const server = await serve(t, { authorize: (asking) => (isAllowed ? everyRoom(asking) : null) })
   const window = await server.open('user=ada&drafts')

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as Y from 'yjs'
-import { temporaryFolder } from '../../server/folder-testing.ts'
-import { stopClock } from '../../server/testing.ts'
+import { stopClock } from '../../app/testing.ts'
+import { temporaryFolder } from '../../scripts/folder-testing.ts'
 import { type Said, start, texts, untilState } from './testing.ts'
 import { startDocuments, synced } from './yjs-testing.ts'
 

@@ -14,10 +14,10 @@ import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import { ensureCertificate } from '../../certs/certificate.ts'
+import { parseCursor } from '../../protocol/messages.ts'
+import { connections, type Mode, modes } from '../../protocol/modes.ts'
 import { startNatsServer } from '../../scripts/nats-server.ts'
 import { pack } from '../../scripts/pack.mjs'
-import { parseCursor } from '../../server/wire/messages.ts'
-import { connections, type Mode, modes } from '../../server/wire/modes.ts'
 import { type EditingPage, openEditingPage } from '../browser/editing.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
 import { programs } from '../lab/programs.ts'
@@ -133,7 +133,7 @@ async function chat(opened: AsyncDisposableStack, addresses: readonly [string, s
   return ann
 }
 
-/** Bytes of what a page loads that uses no more of the client than this. */
+/** Bytes that a page loads which uses only these parts of the client. */
 async function sizeOf(code: string): Promise<number> {
   const { outputFiles } = await build({
     stdin: { contents: code, resolveDir: join(root, 'client/dist') },

@@ -54,7 +54,7 @@ test('a message says when it was published and accepted, alike to clients and to
   }
 })
 
-test('what cannot be read is refused with its name, its value and what it must be', async (t) => {
+test('an invalid argument is refused with its name, its value and what it must be', async (t) => {
   const { crosswind } = await start(t, { channels })
   const any = (given: unknown) => given as never
   for (const [reading, says] of [

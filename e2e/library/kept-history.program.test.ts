@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { temporaryFolder } from '../../server/folder-testing.ts'
+import { temporaryFolder } from '../../scripts/folder-testing.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
 import { start } from './testing.ts'
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { Message } from '../../server/wire/messages.ts'
+import type { Message } from '../../protocol/messages.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
 import { keptBytes, startBoundedServer } from './bounded-server.ts'
 

@@ -250,7 +250,7 @@ test('a user who is revoked at one server has ended at all of them, also at one 
   assert.ok(!heard.includes('secret'))
 })
 
-test('of what is stored after a revocation, the revoked user reads nothing at another server either', async (t) => {
+test('a revoked user reads nothing that is stored afterwards, at another server either', async (t) => {
   const allowed = new Set(['ada', 'bob'])
   const options = {
     ...onNats('at-once'),
@@ -281,7 +281,7 @@ test('of what is stored after a revocation, the revoked user reads nothing at an
   assert.deepEqual(heard, Array(3).fill('before'))
 })
 
-test('a client that is disconnected at one server is asked about again at the server that it uses', async (t) => {
+test('after `disconnect` at one server, the server that the client uses asks `authorize` again', async (t) => {
   const asked: (string | null)[] = []
   const options = {
     ...onNats('disconnected'),
@@ -303,7 +303,7 @@ test('a client that is disconnected at one server is asked about again at the se
   assert.deepEqual(asked, ['ada', 'ada'])
 })
 
-test('who is shown at one server has its user at another, and is not seen to leave when it moves there', async (t) => {
+test('a client shown at one server has its user at another, and does not seem to leave when it moves there', async (t) => {
   const authorize: CrosswindOptions['authorize'] = ({ token }) => ({
     user: `${token}`,
     read: ['room.*'],
@@ -341,7 +341,7 @@ test('who is shown at one server has its user at another, and is not seen to lea
   await gone
 })
 
-test('what another server has stored under a Yjs client number is not contradicted', async (t) => {
+test('an update cannot contradict what another server has stored under a Yjs client number', async (t) => {
   const options = { ...onNats('numbers'), channels: { 'doc.*': { kind: 'yjs' } } } as const
   const [one, other] = await Promise.all([start(t, options), start(t, options)])
   const updateOf = (text: string) => {

@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test'
 import * as Y from 'yjs'
 import { keptDrafts } from '../../client/drafts.ts'
 import type { CrosswindProvider } from '../../client/yjs.ts'
-import { createSeededRandom, type Random } from '../../server/wire/time.ts'
+import { createSeededRandom, type Random } from '../../protocol/time.ts'
 import { MemoryIndexedDb } from './memory-indexeddb.ts'
 import { contains, converged, copyOf, isEqual, refusal, startDocuments, synced } from './yjs-testing.ts'
 
@@ -97,7 +97,7 @@ function write({ doc }: CrosswindProvider, text: string): void {
   for (const letter of text) doc.getText('t').insert(doc.getText('t').length, letter)
 }
 
-test('what is typed offline is shown by the next window before it is sent, and sent by it', async (t) => {
+test('changes typed offline are shown by the next window before they are sent, and sent by it', async (t) => {
   const browser = await startBrowser(t)
   const first = browser.open()
   write(first, 'stored')
@@ -119,7 +119,7 @@ test('what is typed offline is shown by the next window before it is sent, and s
   await browser.kept('drafts', (count) => count === 0)
 })
 
-test('what a window types before it was ever online is kept for the next one', async (t) => {
+test('changes typed before a window was ever online are kept for the next one', async (t) => {
   const browser = await startBrowser(t)
   browser.isOnline(false)
   const first = browser.open()
@@ -197,7 +197,7 @@ test('an open window shows and sends what a closed one has left', async (t) => {
   assert.equal(await browser.stored(), 'left')
 })
 
-test('what is refused outlives its window, with what was sent together with it, until it is undone', async (t) => {
+test('refused changes, and those sent with them, outlive their window until they are undone', async (t) => {
   const browser = await startBrowser(t)
   const first = browser.open()
   await synced(first)

@@ -5,7 +5,7 @@ import { copyFileSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import * as Y from 'yjs'
-import { temporaryFolder } from '../../server/folder-testing.ts'
+import { temporaryFolder } from '../../scripts/folder-testing.ts'
 import { type CrosswindOptions, createCrosswind } from '../../server/index.ts'
 import { connectHttp, type HttpClient, textOf } from '../clients/http-client.ts'
 import { start } from './testing.ts'
@@ -94,7 +94,7 @@ test('documents whose channels are not declared for a while keep their text, wha
   assert.equal(String((await after.document('doc.1')).getText('text')), String(text))
 })
 
-test('who reads large channels over and over is slowed down, and others are not', async (t) => {
+test('a client that reads large channels repeatedly is slowed down, and others are not', async (t) => {
   const { crosswind, origin } = await start(t)
   const large = 'x'.repeat(900_000)
   for (let count = 0; count < 3; count += 1) await crosswind.publish('room.1', large)

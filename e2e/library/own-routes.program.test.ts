@@ -4,10 +4,10 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import Router from '@koa/router'
 import Koa from 'koa'
+import { stopClock } from '../../app/testing.ts'
 import { ensureCertificate } from '../../certs/certificate.ts'
-import { temporaryFolder } from '../../server/folder-testing.ts'
+import { temporaryFolder } from '../../scripts/folder-testing.ts'
 import { type Crosswind, type CrosswindOptions, createCrosswind, Refusal } from '../../server/index.ts'
-import { stopClock } from '../../server/testing.ts'
 import { nameOf, newKey } from '../clients/client.ts'
 import { connectHttp, type HttpRequest, textOf } from '../clients/http-client.ts'
 
@@ -306,7 +306,7 @@ test('it publishes under names that clients may not use', async (t) => {
   })
 })
 
-test('what a client shows of itself has the shape that the channel’s type declares', async (t) => {
+test('presence states have the shape that the channel’s type declares', async (t) => {
   const state = (given: unknown) => (typeof given === 'string' ? null : { path: '', must: 'a text' })
   const { crosswind, codeOf, http } = await serve(t, () => undefined, {
     channels: { 'doc.*': { name: 'page', kinds: {}, yjs: {}, state }, '*': { kind: 'json' } },

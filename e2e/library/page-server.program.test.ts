@@ -3,9 +3,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import * as Y from 'yjs'
+import { startTestServer, stopClock, type TestServer } from '../../app/testing.ts'
 import { type ConnectOptions, connect } from '../../client/connect.ts'
 import { CrosswindProvider } from '../../client/yjs.ts'
-import { startTestServer, stopClock, type TestServer } from '../../server/testing.ts'
 import { createNodePlatform } from '../clients/client.ts'
 import { connectHttp, redeem, textOf } from '../clients/http-client.ts'
 

@@ -64,7 +64,7 @@ test('after disconnect() it stays away, with a close event of null, until connec
   assert.deepEqual(statuses, ['disconnected', 'connecting', 'connected'])
 })
 
-test('a cut is told by events in the order of y-websocket’s, and so is the way back', async (t) => {
+test('a lost connection and its return fire events in the order of y-websocket’s', async (t) => {
   const { provide, cut } = await startDocuments(t)
   const provider = provide()
   await synced(provider)
@@ -144,7 +144,7 @@ test('it is synced when the document has what was stored', async (t) => {
 
 // Hocuspocus: unsynced changes
 
-test('what an observer changes while the document is loaded is stored', async (t) => {
+test('changes by an observer while the document is loaded are stored', async (t) => {
   const { crosswind, provide } = await startDocuments(t)
   const writer = provide()
   writer.doc.getText('body').insert(0, 'one  two')
@@ -200,7 +200,7 @@ test('observers that throw are reported, and the provider goes on', async (t) =>
   assert.deepEqual(statuses, ['connected', 'disconnected'])
 })
 
-test('nothing is unsaved at first; a change is, until it is stored', async (t) => {
+test('at first nothing is unsaved; a change is unsaved until it is stored', async (t) => {
   const { provide } = await startDocuments(t)
   const provider = provide()
   assert.equal(provider.unsaved, 0)
@@ -361,7 +361,7 @@ const isShown = (state: unknown, { awareness }: CrosswindProvider) =>
     look()
   })
 
-test('nobody takes another’s place in awareness: a reader that shows his number is shown beside him, by its own user', async (t) => {
+test('nobody replaces another in awareness: a reader that shows the same number is shown beside the other, with its own user', async (t) => {
   const { open, provide } = await startDocuments(t, {
     authorize: ({ token }) => ({
       user: `${token}`,
@@ -390,7 +390,7 @@ test('nobody takes another’s place in awareness: a reader that shows his numbe
   await shown(reader, [{}, { name: 'Ann', moved: true }])
 })
 
-test('whose next clocks another one has taken is told, and is not saved; with owners, nobody takes them', async (t) => {
+test('a client whose next clocks another one has taken gets a refusal, and is not saved; with `owners`, nobody can take them', async (t) => {
   for (const owners of [false, true]) {
     const { open, provide, crosswind } = await startDocuments(t, {
       channels: { 'doc.*': { kind: 'yjs', owners } },

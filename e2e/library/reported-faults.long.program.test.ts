@@ -15,8 +15,8 @@ import { type Socket, Server as SocketIo } from 'socket.io'
 import { io } from 'socket.io-client'
 import * as Y from 'yjs'
 import { connect, programs } from '../../client/node.ts'
+import { temporaryFolder } from '../../scripts/folder-testing.ts'
 import { openPort } from '../../scripts/open-port.ts'
-import { temporaryFolder } from '../../server/folder-testing.ts'
 import { connectHttp } from '../clients/http-client.ts'
 import { startProxy } from '../network/cutting-proxy.ts'
 import { type Said, secureServer, start, texts, untilState } from './testing.ts'
@@ -46,7 +46,7 @@ interface Follower {
   readonly heard: readonly string[]
   /** Resolves once it is connected, or is not. */
   is(connected: boolean): Promise<unknown>
-  /** Resolves once it has heard all that it will of what was published. */
+  /** Resolves once all published messages that will arrive have arrived. */
   settled(): Promise<unknown>
 }
 

@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { stopClock } from '../../app/testing.ts'
 import type { Presence } from '../../client/connect.ts'
-import { temporaryFolder } from '../../server/folder-testing.ts'
+import { modes } from '../../protocol/modes.ts'
+import { temporaryFolder } from '../../scripts/folder-testing.ts'
 import { type Authorize, createCrosswind } from '../../server/index.ts'
-import { stopClock } from '../../server/testing.ts'
-import { modes } from '../../server/wire/modes.ts'
 import { nameOf, newKey } from '../clients/client.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
 import { type Said, start, texts, uncaught, untilState } from './testing.ts'
@@ -239,7 +239,7 @@ test('a log that is full of channels still takes a revocation', async (t) => {
   await crosswind.revoke('ada')
 })
 
-test('nobody reads who was revoked, not even with a permit for everything', async (t) => {
+test('a revoked user reads nothing, not even with a permit for everything', async (t) => {
   const { authorize } = people('ada', 'eve')
   const { crosswind, origin } = await start(t, { authorize, channels: { '*': { kind: 'json' } } })
   await crosswind.revoke('ada')
@@ -289,7 +289,7 @@ for (const mode of ['sse/1.1', 'websocket/1.1', 'long-polling/1.1', 'polling/1.1
     assert.deepEqual(asked.slice(3), ['ada', 'ada', 'ada'])
   })
 
-test('who is named to revoke and disconnect is checked', async (t) => {
+test('`revoke` and `disconnect` check their arguments', async (t) => {
   const { authorize } = people('ada')
   const { crosswind } = await start(t, { authorize })
   for (const user of ['', null, undefined, 7, { user: 'ada' }, 'x'.repeat(257)])
@@ -353,7 +353,7 @@ test('a token of 8 kB is taken by both ways, and a larger one is refused without
   )
 })
 
-test('a provider that is not let in any more says why, keeps its changes, and sends them when it is let in again', async (t) => {
+test('a provider whose access has ended says why, keeps its changes, and sends them when it is admitted again', async (t) => {
   const { allowed, authorize } = people('ada')
   const { crosswind, open, provide } = await startDocuments(t, { authorize })
   const connection = open({ token: () => 'ada' })

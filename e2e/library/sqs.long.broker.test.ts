@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { temporaryFolder } from '../../scripts/folder-testing.ts'
 import { startSqsServer, type TestSqs } from '../../scripts/sqs-server.ts'
-import { temporaryFolder } from '../../server/folder-testing.ts'
 import { accessTo, type Said, start, texts } from './testing.ts'
 
 let sqs: TestSqs
@@ -14,7 +14,7 @@ before(async () => {
 })
 after(() => sqs.stop())
 
-test('what passed the queue is stored with its user, also after a restart', async (t) => {
+test('messages that passed the queue are stored with their user, also after a restart', async (t) => {
   const folder = join(temporaryFolder(t), 'data')
   const { endpoint, queue } = sqs.settings('library')
   const setting = {

@@ -57,7 +57,7 @@ for (const [what, command, prepare] of [
     assert.deepEqual(await started.ended, [0, null])
   })
 
-test('what the application itself cannot write is its own failure, also after one of Crosswind’s sentences', {
+test('a failed write of the application itself is its own failure, also after one of Crosswind’s sentences', {
   skip: process.platform === 'win32' && 'needs a shell',
 }, async (t) => {
   const started = await startApplicationProcess(t, 'exec "$@"')

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { z } from 'zod'
+import { modes } from '../../protocol/modes.ts'
 import type { StandardSchema } from '../../server/index.ts'
-import { modes } from '../../server/wire/modes.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
 import { start } from './testing.ts'
 
@@ -30,7 +30,7 @@ const channels = {
   numbers: { kind: 'json', validate: slowAtFirst },
 } as const
 
-test('what zod makes of the data is stored; a refusal names the path and the message, in every mode', async (t) => {
+test('zod’s output is stored; a refusal names the path and the message, in every mode', async (t) => {
   const { open, crosswind } = await start(t, { channels, isSecure: true })
   for (const { name } of modes) {
     const room = open({ modes: [name] }).channel(`orders.${name.replace('/', '-')}`)
@@ -72,7 +72,7 @@ for (const { name } of modes)
 
 const nested = (levels: number) => JSON.parse('['.repeat(levels) + ']'.repeat(levels))
 
-test('what the application publishes is nested 100 levels deep at most; the error names the depth', async (t) => {
+test('data that the application publishes may be nested 100 levels deep; the error names the depth', async (t) => {
   const { crosswind } = await start(t)
   await crosswind.publish('room.1', nested(100))
   for (const levels of [101, 3000, 100_000])

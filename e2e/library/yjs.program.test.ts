@@ -4,16 +4,16 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import * as Y from 'yjs'
+import { stopClock } from '../../app/testing.ts'
 import type { Crosswind, Keeping } from '../../client/connect.ts'
 import { documentPolicy, mergingPolicy, Outbox } from '../../client/drafts.ts'
 import { newKey } from '../../client/wire.ts'
 import { type CrosswindProvider, type DocumentStart, mergeUpdates } from '../../client/yjs.ts'
+import { modes } from '../../protocol/modes.ts'
+import { createManualTime } from '../../protocol/testing.ts'
+import { createSeededRandom } from '../../protocol/time.ts'
+import { temporaryFolder } from '../../scripts/folder-testing.ts'
 import { countItems, integrationBomb, rivals } from '../../server/document/testing.ts'
-import { temporaryFolder } from '../../server/folder-testing.ts'
-import { stopClock } from '../../server/testing.ts'
-import { modes } from '../../server/wire/modes.ts'
-import { createManualTime } from '../../server/wire/testing.ts'
-import { createSeededRandom } from '../../server/wire/time.ts'
 import { createNodePlatform } from '../clients/client.ts'
 import { connectHttp } from '../clients/http-client.ts'
 import {
@@ -360,7 +360,7 @@ test('a page that has what another log had gets the document, and gives it what 
   assert.throws(() => provide({ start: { messages: [], cursor: 'start' } }), /start\.cursor is "start"/)
 })
 
-test('what a log had says nothing of the one in its place, though the answer comes later', async (t) => {
+test('an answer from a replaced log, even if it comes later, does not count for the new one', async (t) => {
   const first = await startDocuments(t)
   const writer = first.provide()
   writer.doc.getText('t').insert(0, 'stored')

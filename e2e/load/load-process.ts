@@ -84,7 +84,7 @@ type Order =
   | { readonly type: 'ramp'; readonly plan: RampPlan }
   | { readonly type: 'close' }
 
-/** `result` is what the order's method of the worker returns. */
+/** `result`: the return value of the worker's method. */
 type Reply = { readonly result: unknown } | { readonly failure: string }
 
 /** A measurement may exceed its plan by `spareMs`. */

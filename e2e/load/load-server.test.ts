@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { defaultConfig } from '../../server/config/schema.ts'
+import { defaultConfig } from '../../app/config/schema.ts'
 import { type Measured, split } from './load-process.ts'
 import { figuresOf, serverDefaults, tallied } from './load-server.ts'
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startTestServer } from '../../server/testing.ts'
+import { startTestServer } from '../../app/testing.ts'
 import { readFrames } from './lean-http.ts'
 import { createSharedClock } from './load-process.ts'
 import { DueQueue, periodOf, RampTallying, startRamp } from './ramp.ts'

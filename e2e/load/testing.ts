@@ -5,8 +5,8 @@ import https from 'node:https'
 import type { TestContext } from 'node:test'
 import tls from 'node:tls'
 import { ensureCertificate } from '../../certs/certificate.ts'
+import { temporaryFolder } from '../../scripts/folder-testing.ts'
 import { openPort } from '../../scripts/open-port.ts'
-import { temporaryFolder } from '../../server/folder-testing.ts'
 
 const { cert, key } = await ensureCertificate({ directory: temporaryFolder(), now: new Date() })
 

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { mock, test } from 'node:test'
-import { createManualTime } from '../../server/wire/testing.ts'
+import { createManualTime } from '../../protocol/testing.ts'
 import { DelayQueue, spinningTimers, wholeTimers } from './delay-link.ts'
 
 function openQueue(settings: Partial<ConstructorParameters<typeof DelayQueue>[0]> = {}) {

@@ -194,7 +194,7 @@ function chancesOf({ share, burst }: Loss) {
 }
 
 /**
- * Whether the next packet is lost: a chain of two states, in one of which every packet is (E. N.
+ * Whether the next packet is lost: a chain of two states, one of which loses every packet (E. N.
  * Gilbert, Bell Syst. Tech. J. 39, 1960). Without bursts, independent draws.
  */
 export function createLoss(loss: Loss, random: Random): () => boolean {

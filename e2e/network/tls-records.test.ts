@@ -4,8 +4,8 @@ import { connect, createServer, type Socket } from 'node:net'
 import { test } from 'node:test'
 import tls from 'node:tls'
 import { ensureCertificate } from '../../certs/certificate.ts'
+import { temporaryFolder } from '../../scripts/folder-testing.ts'
 import { openPort } from '../../scripts/open-port.ts'
-import { temporaryFolder } from '../../server/folder-testing.ts'
 import { sumTls, TlsConnection, TlsRecords } from './tls-records.ts'
 
 const ccs = 20

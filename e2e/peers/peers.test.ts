@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, realpathSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { test } from 'node:test'
-import { temporaryFolder } from '../../server/folder-testing.ts'
+import { temporaryFolder } from '../../scripts/folder-testing.ts'
 import { faultOf, imitatedModes, peerLabel, readPeers } from './peers.ts'
 
 const folder = temporaryFolder()
@@ -71,7 +71,7 @@ test('a bare relay may have a deliberate fault, which its name states', () => {
   assert.deepEqual([faults[29], faults[39], faults[49]], ['lost', 'duplicated', 'reordered'])
 })
 
-test('of several modes a system imitates those of the run; with one it has that', () => {
+test('a system with several modes imitates those of the run; one with a single mode keeps it', () => {
   const own = ['sse/2', 'sse/1.1', 'websocket/1.1']
   assert.deepEqual(imitatedModes(own, ['sse/1.1', 'streaming/2']), ['sse/1.1'])
   assert.deepEqual(imitatedModes(['websocket/1.1'], ['sse/2']), ['websocket/1.1'])

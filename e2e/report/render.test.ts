@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { micromark } from 'micromark'
 import { gfm, gfmHtml } from 'micromark-extension-gfm'
-import { temporaryFolder } from '../../server/folder-testing.ts'
+import { temporaryFolder } from '../../scripts/folder-testing.ts'
 import { parsed } from './dom.ts'
 import {
   csv,

@@ -565,10 +565,10 @@ export const papers: readonly Paper[] = [
   },
   {
     year: '2021-http3',
-    title: 'asked again: event streams over HTTP/3 against WebSocket',
+    title: 'the 2021 question again, with event streams over HTTP/3',
     citation: thesis,
     about:
-      'The same question, asked of today: HTTP/3 carries each stream on its own, so that a lost packet holds up one window and not all. The networks are simulated, 50 ms there and back, without loss and with one, five and fifteen packets lost in a hundred; all modes go through the same proxy. The thesis had another network, and no HTTP/3: this says whether its answer still holds, not whether it was right.',
+      'The same question today: HTTP/3 carries each stream on its own, so that a lost packet holds up one window and not all. The networks are simulated, 50 ms there and back, without loss and with one, five and fifteen packets lost in a hundred; all modes go through the same proxy. The thesis had another network, and no HTTP/3: this says whether its answer still holds, not whether it was right.',
     intervals: '95 %, over the sessions',
     minutes: 20,
     runs: [

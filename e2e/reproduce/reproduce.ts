@@ -22,7 +22,7 @@ import {
   sideOf,
 } from './papers.ts'
 
-const rule = `A figure agrees if its whole interval here lies within ${100 * ratioWithin} % of the paper’s figure, or of the range of the paper’s tests. It differs if the whole interval lies outside, and is undecided otherwise; where there is no interval, the figure itself counts. “More”, “less”, “most” and “at least” are taken at their word. A hypothesis agrees if the paper’s test accepts it here and there, or in neither. A run counts only if it has the parameters of the paper’s experiment; what else it had otherwise stands beside the figure. A reason is printed only if the run itself shows that it is true.`
+const rule = `A figure agrees if its whole interval here lies within ${100 * ratioWithin} % of the paper’s figure, or of the range of the paper’s tests. It differs if the whole interval lies outside, and is undecided otherwise; where there is no interval, the figure itself counts. “More”, “less”, “most” and “at least” are taken literally. A hypothesis agrees if the paper’s test accepts it here and there, or in neither. A run counts only if it has the parameters of the paper’s experiment; any other difference stands beside the figure. A reason is printed only if the run itself shows that it is true.`
 
 const years = papers.map(({ year }) => year)
 

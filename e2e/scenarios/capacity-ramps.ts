@@ -288,8 +288,8 @@ export function rampsOf(options: RampOptions): RampSetup[] {
 }
 
 /**
- * The ramp after one that lost nothing, half as large again: the maximum is found by going on. Null
- * if the experiment or the limit has no more.
+ * The next ramp after one that lost nothing, 1.5 times as large, to find the maximum. Null
+ * if the experiment or its limit allows no more.
  */
 export function nextOf(setup: RampSetup, { 'most-limit': most }: RampOptions): RampSetup | null {
   const windows = Math.round(1.5 * setup.windows)

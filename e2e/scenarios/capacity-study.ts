@@ -46,7 +46,7 @@ const known = (value: number) => (Number.isFinite(value) ? value : null)
 /** Their result is how many windows fail or are dropped. */
 const countsLosses: ReadonlySet<RampRecord['experiment']> = new Set(['switching', 'most'])
 
-/** Lost windows elsewhere: what the ramp cost is no sample of anything. */
+/** Describes a ramp that lost windows, which is in no figure; null for others. */
 function formatBroken({ session, windows, counts, serverErrors, ...ramp }: RampRecord): string | null {
   if (countsLosses.has(ramp.experiment) || counts.failed + counts.dropped === 0) return null
   const said = serverErrors.trim().split('\n').at(-1)
@@ -214,7 +214,7 @@ export function ownFigures(samples: readonly Row[]) {
           number
         >),
         reasons: rows.flatMap(({ reasons }) => reasons ?? []).join('; '),
-        /** In how many sessions, and by what, the clients limited the ramp. */
+        /** In how many sessions the clients limited the ramp, and how. */
         limitedSessions: limited.length,
         limitedBy: limited[0] ?? null,
       }
@@ -231,7 +231,7 @@ const bySubject = (ramps: readonly RampSummary[], experiment: RampSummary['exper
   ).values(),
 ]
 
-/** For the first ramp of `most` in each mode: promises that were broken. Those after it go on until something fails. */
+/** Promises broken by the first ramp of `most` in each mode; the later ramps continue until something fails. */
 export const failuresOf = ({ ramps }: OwnFigures) =>
   bySubject(ramps, 'most').flatMap(([first]) => (first && lostIn(first) > 0 ? [first.mode] : []))
 
@@ -239,7 +239,7 @@ export const failuresOf = ({ ramps }: OwnFigures) =>
 export const ratiosIn = ({ comparisons }: Analysis, experiment: string, measure: string) =>
   comparisons.filter((one) => one.measure === measure && one.mode.startsWith(`${experiment}: `))
 
-/** The greatest number, and what ended it; the peers; the workers. */
+/** The greatest number of windows and its limit; the peers; the workers. */
 export function findingOf(found: Analysis & OwnFigures): readonly string[] {
   const { ramps } = found
   const most = bySubject(ramps, 'most').flatMap((own) => {

@@ -75,7 +75,7 @@ function conditionOf(name: Level): Condition {
   }
 }
 
-/** Processes that take turns with what is slow. */
+/** Busy processes that share a core with the slowed program. */
 const rivals = 3
 const cores = { server: '0', browsers: '1' } as const
 

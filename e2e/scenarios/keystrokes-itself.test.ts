@@ -69,7 +69,7 @@ const half = (comparisons: readonly StudyComparison[]) =>
     comparisons.map(({ ratioCi95 }) => (ratioCi95 ? Math.sqrt(ratioCi95[1] / ratioCi95[0]) - 1 : Number.NaN)),
   )
 
-test('of 100 runs against itself at least 90 are undecided', (t) => {
+test('at least 90 of 100 runs against itself are undecided', (t) => {
   const found = repeated(0)
   const undecided = found.filter(({ verdict }) => verdict === 'undecided').length
   t.diagnostic(

@@ -19,7 +19,7 @@ test('every mode and every peer is named in the verdict or the remarks', () => {
   assert.match(others ?? '', /WebSocket took \d\.\d+ times as long as bare \(.*; mercure took \d\.\d\d ms\.$/)
 })
 
-test('what lies between the modes is told by what people notice, and what programs can send', () => {
+test('the difference between modes is explained by what people notice and programs can send', () => {
   const meaningOf = (slowMs: number) => {
     const behaviours = [
       { mode: 'websocket/1.1', medianMs: 2 },

@@ -76,7 +76,7 @@ test('the ratios are to the same mode over the first network, by session', () =>
   assert.deepEqual([lossy?.baseline, lossy?.medianRatio, lossy?.p95Ratio], ['sse/2 wan', 1, 3])
 })
 
-test('what waits on the way to the server, or is lost, is not late on the way from it', () => {
+test('a message that was late on the way to the server, or lost, is not late on the way from it', () => {
   const samples = constructed((sample) => ({ upMs: isLossy(sample) && sample.key % 4 === 0 ? 300 : 0 }))
   const gone = samples.map((sample) => (sample.key === 7 ? { ...sample, receivedAt: null } : sample))
   for (const row of latenessOf(modes, gone)) assert.equal(row.lateMessages, 0, row.mode)

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { temporaryFolder } from '../../server/folder-testing.ts'
+import { temporaryFolder } from '../../scripts/folder-testing.ts'
 import { fanout } from '../bench/fanout-bench.ts'
 import { type Experiment, experimentFiles, type Summary, again as workedOutAgain } from '../lab/experiment.ts'
 import { filesOf } from '../lab/testing.ts'
@@ -115,7 +115,7 @@ for (const [name, run] of [
     assert.match(filesAgain['report.md'] ?? '', /commit \w+; figures worked out again by commit abc1234/)
   })
 
-test('what was observed follows the finding, and a lost delivery is a failure of the bench', () => {
+test('observations follow the finding, and a lost delivery is a failure of the bench', () => {
   const run = madeFanoutRun()
   const summary = fanout.analyse(run)
   assert.match(

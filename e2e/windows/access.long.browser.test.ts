@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { fingerprintIn } from '../../server/wire/messages.ts'
-import { modeNamed } from '../../server/wire/modes.ts'
+import { fingerprintIn } from '../../protocol/messages.ts'
+import { modeNamed } from '../../protocol/modes.ts'
 import { type BrowserWindow, startBrowser, until } from '../browser/browser.ts'
 import { linkState, switchMode, windowsAtServer } from './page.ts'
 import {

@@ -3,14 +3,8 @@
 
 import MediumEditor from 'medium-editor'
 import * as Y from 'yjs'
-import { readHtml, writeHtml } from '../../server/document/html.ts'
-import {
-  createDocument,
-  depthsOf,
-  documentText,
-  linesOf,
-  type Marks,
-} from '../../server/document/rich-text.ts'
+import { readHtml, writeHtml } from '../../app/document/html.ts'
+import { createDocument, depthsOf, documentText, linesOf, type Marks } from '../../app/document/rich-text.ts'
 import { Binding } from '../../web/editor/binding.ts'
 import { takeCopies, takePastes } from '../../web/editor/clipboard.ts'
 import type { EditorCommands } from '../../web/editor/commands.ts'

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { escapeHtml } from '../../server/document/html.ts'
-import { withoutHalves } from '../../server/wire/graphemes.ts'
-import { randomTexts, replacementsIn } from '../../server/wire/testing.ts'
+import { withoutHalves } from '../../protocol/graphemes.ts'
+import { escapeHtml } from '../../protocol/html-text.ts'
+import { randomTexts, replacementsIn } from '../../protocol/testing.ts'
 import { browserNames, until } from '../browser/browser.ts'
 import type { Door, FrameDoor } from './binding-page.ts'
 import { type BindingStage, openBindingStage } from './binding-stage.ts'

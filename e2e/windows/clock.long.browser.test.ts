@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
-import { modes } from '../../server/wire/modes.ts'
+import { modes } from '../../protocol/modes.ts'
 import type { LabDoor } from '../../web/lab.ts'
 import { type BrowserWindow, until } from '../browser/browser.ts'
 import { exchangeClocks, readTickOffset } from '../browser/typing.ts'

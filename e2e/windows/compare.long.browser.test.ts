@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { type Mode, modes } from '../../server/wire/modes.ts'
+import { type Mode, modes } from '../../protocol/modes.ts'
 import { type BrowserWindow, until } from '../browser/browser.ts'
 import { shown } from './page.ts'
 import { browserModes, openStage, type Stage, untilOpen } from './stage.ts'

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { modeNamed } from '../../server/wire/modes.ts'
+import { modeNamed } from '../../protocol/modes.ts'
 import { type BrowserWindow, until } from '../browser/browser.ts'
 import { startProxy } from '../network/cutting-proxy.ts'
 import { draftsKept, isThere, press } from './page.ts'

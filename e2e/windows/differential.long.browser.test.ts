@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
-import { createSeededRandom } from '../../server/wire/time.ts'
+import { createSeededRandom } from '../../protocol/time.ts'
 import { type BrowserName, until } from '../browser/browser.ts'
 import { type BindingStage, openBindingStage } from './binding-stage.ts'
 import { type Quirk, quirks, type SeenLine } from './dom-oracle.ts'

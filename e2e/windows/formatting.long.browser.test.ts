@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, test } from 'node:test'
-import { clipboards, smallImage } from '../../server/document/testing.ts'
-import { type Mode, modeNamed } from '../../server/wire/modes.ts'
+import { clipboards, smallImage } from '../../app/document/clipboards-testing.ts'
+import { type Mode, modeNamed } from '../../protocol/modes.ts'
 import { type BrowserWindow, until } from '../browser/browser.ts'
 import { htmlShown, shown } from './page.ts'
 import { paste } from './shared-editing.ts'

@@ -3,8 +3,8 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { type Mode, modes } from '../../server/wire/modes.ts'
-import { createSeededRandom } from '../../server/wire/time.ts'
+import { type Mode, modes } from '../../protocol/modes.ts'
+import { createSeededRandom } from '../../protocol/time.ts'
 import { switchMode } from './page.ts'
 import {
   editorShown,

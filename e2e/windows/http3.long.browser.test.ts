@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { temporaryFolder } from '../../server/folder-testing.ts'
-import { type WindowMode, windowHttpVersions, windowModes } from '../../server/wire/modes.ts'
+import { type WindowMode, windowHttpVersions, windowModes } from '../../protocol/modes.ts'
+import { temporaryFolder } from '../../scripts/folder-testing.ts'
 import { type BrowserWindow, startBrowser, until, whyNoHttp3 } from '../browser/browser.ts'
 import { readStamps } from '../browser/typing.ts'
 import { caddyPassesStreams, lacksFront } from '../conformance/http3-fronts.ts'
@@ -30,7 +30,7 @@ async function openFaultyNetwork(t: TestContext, mode: WindowMode) {
   const authorityFile = join(folder, 'authority.pem')
   const tls = ['--tls-cert-file', certificate.certFile, '--tls-key-file', certificate.keyFile]
   const start = () =>
-    startServerProcess(join(root, 'server/main.ts'), [
+    startServerProcess(join(root, 'app/main.ts'), [
       '--http3',
       ...flags,
       ...tls,

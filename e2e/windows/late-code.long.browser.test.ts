@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
-import { type Mode, modeNamed } from '../../server/wire/modes.ts'
+import { type Mode, modeNamed } from '../../protocol/modes.ts'
 import { type BrowserWindow, until } from '../browser/browser.ts'
 import { openEditingPage } from '../browser/editing.ts'
 import { type CuttingProxy, startProxy } from '../network/cutting-proxy.ts'

@@ -7,10 +7,10 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { pageTypeOf } from '../../app/page-testing.ts'
+import { store } from '../../app/shared/wind-testing.ts'
+import { testConfig } from '../../app/testing.ts'
 import { openLog } from '../../server/log/open-log.ts'
-import { store } from '../../server/page/wind-testing.ts'
-import { pageTypeOf } from '../../server/page-testing.ts'
-import { testConfig } from '../../server/testing.ts'
 import { type BrowserWindow, until } from '../browser/browser.ts'
 import { openStage, type Stage } from './stage.ts'
 
@@ -70,7 +70,7 @@ for (const view of ['all', 'wind'])
 
 test('the terminal says the same', async () => {
   const flags = ['--sensor-source', 'none', '--storage', 'memory', '--port', '0', '--http1-port', '0']
-  const server = spawn(process.execPath, [join(import.meta.dirname, '../../server/main.ts'), ...flags])
+  const server = spawn(process.execPath, [join(import.meta.dirname, '../../app/main.ts'), ...flags])
   let printed = ''
   for await (const text of server.stdout.setEncoding('utf8')) {
     printed += text

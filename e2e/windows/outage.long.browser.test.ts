@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { type Mode, modeNamed } from '../../server/wire/modes.ts'
-import { createSeededRandom } from '../../server/wire/time.ts'
+import { type Mode, modeNamed } from '../../protocol/modes.ts'
+import { createSeededRandom } from '../../protocol/time.ts'
 import { firstView, type View } from '../../web/store.ts'
 import { type BrowserWindow, until } from '../browser/browser.ts'
 import { startProxy } from '../network/cutting-proxy.ts'

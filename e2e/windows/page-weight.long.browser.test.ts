@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { testConfig } from '../../server/testing.ts'
+import { testConfig } from '../../app/testing.ts'
 import { type Browser, type BrowserWindow, until } from '../browser/browser.ts'
 import { openStage, type Stage } from './stage.ts'
 

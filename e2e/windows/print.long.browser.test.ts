@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { inflateSync } from 'node:zlib'
-import { startTestServer, type TestServer, testConfig } from '../../server/testing.ts'
+import { startTestServer, type TestServer, testConfig } from '../../app/testing.ts'
 import { until } from '../browser/browser.ts'
 import { type EditingPage, openEditingPage } from '../browser/editing.ts'
 import { shown, textShown } from './page.ts'

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, afterEach, before, type TestContext, test } from 'node:test'
-import { startTestServer, type TestServer } from '../../server/testing.ts'
+import { startTestServer, type TestServer } from '../../app/testing.ts'
 import { type Browser, type BrowserWindow, startBrowser, until } from '../browser/browser.ts'
 import { type CuttingProxy, startProxy } from '../network/cutting-proxy.ts'
 import { chooseFile, isThere, shown } from './page.ts'

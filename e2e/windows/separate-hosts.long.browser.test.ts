@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { temporaryFolder } from '../../server/folder-testing.ts'
+import { temporaryFolder } from '../../scripts/folder-testing.ts'
 import { measureOnHosts, whyNoHosts } from './separate-hosts.ts'
 import { browserName } from './stage.ts'
 

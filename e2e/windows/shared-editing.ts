@@ -1,8 +1,8 @@
 // Windows that write one document together; each connection can be cut and held.
 
 import assert from 'node:assert/strict'
-import { documentPath } from '../../server/page/document-api.ts'
-import type { Mode } from '../../server/wire/modes.ts'
+import { documentPath } from '../../app/shared/document-api.ts'
+import type { Mode } from '../../protocol/modes.ts'
 import type { LabDoor } from '../../web/lab.ts'
 import { type Browser, type BrowserWindow, until } from '../browser/browser.ts'
 import { type CuttingProxy, startProxy } from '../network/cutting-proxy.ts'

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { modeNamed } from '../../server/wire/modes.ts'
+import { modeNamed } from '../../protocol/modes.ts'
 import type { BrowserWindow } from '../browser/browser.ts'
 import { caretShown, placeCaret, switchMode } from './page.ts'
 import {

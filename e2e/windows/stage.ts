@@ -1,10 +1,10 @@
 // A real server and browser windows for one test file.
 
 import { join } from 'node:path'
-import type { Config } from '../../server/config/config.ts'
-import { documentPath } from '../../server/page/document-api.ts'
-import { startTestServer, type TestServer } from '../../server/testing.ts'
-import { type HttpVersion, type Mode, modes } from '../../server/wire/modes.ts'
+import type { Config } from '../../app/config/config.ts'
+import { documentPath } from '../../app/shared/document-api.ts'
+import { startTestServer, type TestServer } from '../../app/testing.ts'
+import { type HttpVersion, type Mode, modes } from '../../protocol/modes.ts'
 import {
   type Browser,
   type BrowserName,

@@ -2,7 +2,7 @@
 // show.
 
 import * as Y from 'yjs'
-import { linesOf } from '../../server/document/rich-text.ts'
+import { linesOf } from '../../app/document/rich-text.ts'
 
 interface Shown {
   readonly root: HTMLElement

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { Mode } from '../../server/wire/modes.ts'
+import type { Mode } from '../../protocol/modes.ts'
 import { type Browser, type BrowserWindow, startBrowser } from '../browser/browser.ts'
 import { placeCaret, switchMode } from './page.ts'
 import { faultsSaid, paste, selectAll, typeAtOnce, untilHtml, untilParagraphs } from './shared-editing.ts'

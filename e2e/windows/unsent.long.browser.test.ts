@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { after, afterEach, before, type TestContext, test } from 'node:test'
-import { startTestServer, testConfig } from '../../server/testing.ts'
-import { type Mode, modeNamed } from '../../server/wire/modes.ts'
+import { startTestServer, testConfig } from '../../app/testing.ts'
+import { type Mode, modeNamed } from '../../protocol/modes.ts'
 import { type BrowserWindow, until } from '../browser/browser.ts'
 import { type CuttingProxy, startProxy } from '../network/cutting-proxy.ts'
 import { draftsKept, editsReceived, forgetCookies, isThere, placeCaret, shown } from './page.ts'

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
-import { testConfig } from '../../server/testing.ts'
-import { type Mode, modeNamed, modes } from '../../server/wire/modes.ts'
+import { testConfig } from '../../app/testing.ts'
+import { type Mode, modeNamed, modes } from '../../protocol/modes.ts'
 import { type BrowserWindow, until } from '../browser/browser.ts'
 import { bannerText, isThere, shown, switchMode } from './page.ts'
 import { browserName, openStage, type Stage, untilOpen, untilShows } from './stage.ts'
@@ -85,7 +85,7 @@ const choose = (window: BrowserWindow, name: string) =>
 const untilCurrent = (window: BrowserWindow, name: string) =>
   until(async () => (await window.run(sides)).current === name, `the view ${name} is not shown`)
 
-test('what was typed can be undone after a look elsewhere, and redone after the next', async () => {
+test('typing can be undone after a visit to another view, and redone after the next', async () => {
   const window = await openView('channel=undone')
   await window.click('#document')
   await window.type('typed')

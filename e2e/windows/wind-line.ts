@@ -2,9 +2,9 @@
 
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
+import { createSeededRandom } from '../../protocol/time.ts'
 import { processTimers } from '../../scripts/process.ts'
-import { WindSonic } from '../../server/sensor/simulator/windsonic.ts'
-import { createSeededRandom } from '../../server/wire/time.ts'
+import { WindSonic } from '../../sensor/simulator/windsonic.ts'
 import { until } from '../browser/browser.ts'
 
 /** Reason to skip serial-line tests; false if they can run. */

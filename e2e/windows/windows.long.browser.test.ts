@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
-import { connections, type Mode, modeNamed, modes } from '../../server/wire/modes.ts'
+import { connections, type Mode, modeNamed, modes } from '../../protocol/modes.ts'
 import { type BrowserWindow, until } from '../browser/browser.ts'
 import {
   apiRequests,

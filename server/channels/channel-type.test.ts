@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Refusal } from '../../protocol/refusal.ts'
 import { processTimers } from '../../scripts/process.ts'
-import { defaultConfig } from '../config/config.ts'
+import { defaultEngine } from '../config/engine-settings.ts'
 import { admitDraft } from '../hub/admission.ts'
 import { RecentDeliveries } from '../hub/delivery.ts'
 import { openHub, refusalOf, settled } from '../hub/hub-testing.ts'
 import { Channels } from '../library/channels.ts'
 import { ampleLimits, idsOf } from '../log/log-testing.ts'
 import { createMemoryLog } from '../log/memory-log.ts'
-import { Refusal } from '../wire/refusal.ts'
 import { type ChannelType, fits, type Gate, typesByName } from './channel-type.ts'
 import { number, object } from './shapes.ts'
 
-declare module '../wire/bodies.ts' {
+declare module '../../protocol/bodies.ts' {
   interface Bodies {
     count: { readonly total: number }
   }
@@ -107,7 +107,7 @@ test('an application declares a channel whose newest message alone matters', asy
   const rules = { price: { kind: 'json', latest: true }, chat: { kind: 'json' } } as const
   const channels = new Channels({
     rules,
-    settings: defaultConfig,
+    settings: defaultEngine,
     timers: processTimers,
     onFailure: assert.ifError,
   })

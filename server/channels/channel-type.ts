@@ -1,7 +1,7 @@
-// The contract of a channel's type: what differs between channels. Log and hub know no type by name.
+// The contract of a channel's type: what differs between channels. Log and hub name no type.
 
-import type { Bodies, Draft, Kind, Message } from '../wire/messages.ts'
-import type { Refusal } from '../wire/refusal.ts'
+import type { Bodies, Draft, Kind, Message } from '../../protocol/messages.ts'
+import type { Refusal } from '../../protocol/refusal.ts'
 import type { Check } from './shapes.ts'
 
 /** How much a channel keeps. The newest message stays in any case. */
@@ -80,7 +80,7 @@ export interface YjsRules {
 }
 
 export interface ChannelType {
-  /** As sentences name it. */
+  /** Its name in error messages. */
   readonly name: string
   readonly kinds: { readonly [K in Kind]?: KindRules<K> }
   /**
@@ -100,7 +100,7 @@ export interface ChannelType {
   readonly expiry?: (content: Content) => Expiry
   /** If false, windows are not shown on these channels. */
   readonly showsWindows?: boolean
-  /** The shape of what a window shows of itself there. By default any JSON of at most `limits.stateBytes`. */
+  /** The shape of a window's presence state there. By default any JSON of at most `limits.stateBytes`. */
   readonly state?: Check
 }
 
@@ -118,7 +118,7 @@ export const rulesFor = (typeOf: TypeOf, channel: string, kind: Kind): KindRules
   (typeOf(channel).kinds[kind] as KindRules | undefined) ?? plain
 
 /**
- * Types by name of a channel, or by a prefix of it and a final `*`; the first match counts. A channel
+ * Types by channel name, or by a prefix and a final `*`; the first match counts. A channel
  * that matches none keeps its messages: its kinds have the rules that some type declares for them.
  */
 export function typesByName(declared: readonly (readonly [pattern: string, type: ChannelType])[]): TypeOf {

@@ -1,6 +1,6 @@
 // Shapes of clients' data: a check names the field that does not fit, and what it must be.
 
-import { isChannelName, maxChannelBytes } from '../wire/messages.ts'
+import { isChannelName, maxChannelBytes } from '../../protocol/messages.ts'
 
 /**
  * `path` locates the invalid value (`body.versions.0.at`; empty for the value itself); `must` says

@@ -1,10 +1,10 @@
 // A document's gate: its updates pass in order, if they are valid for what the log has.
 
+import { type Draft, isKind, type Message } from '../../protocol/messages.ts'
+import { isRefusal, Refusal } from '../../protocol/refusal.ts'
+import type { Clock } from '../../protocol/time.ts'
 import type { Store } from '../channels/channel-type.ts'
 import type { Log } from '../log/log.ts'
-import { type Draft, isKind, type Message } from '../wire/messages.ts'
-import { isRefusal, Refusal } from '../wire/refusal.ts'
-import type { Clock } from '../wire/time.ts'
 import {
   type Addition,
   type Admission,
@@ -265,7 +265,7 @@ export class DocumentGate {
     this.#comparing = compared.catch(() => undefined)
     const found = await compared
     if (!found) return
-    const sentence = `Another sender has already written under client ${found.client} at clock ${found.clock}, and not the same: create your own Y.Doc, which gets a new client ID.`
+    const sentence = `Another sender has already written under client ${found.client} at clock ${found.clock}, with other content: create your own Y.Doc, which gets a new client ID.`
     throw new Refusal('not-your-client', sentence, id)
   }
 

@@ -2,9 +2,9 @@
 
 import { scheduler } from 'node:timers/promises'
 import type * as Y from 'yjs'
-import { type Draft, fingerprintIn, type Message, type UpdateBody } from '../wire/messages.ts'
-import { Refusal } from '../wire/refusal.ts'
-import { upsert } from '../wire/upsert.ts'
+import { type Draft, fingerprintIn, type Message, type UpdateBody } from '../../protocol/messages.ts'
+import { Refusal } from '../../protocol/refusal.ts'
+import { upsert } from '../../protocol/upsert.ts'
 import { type FreeEnds, free, isFree, use } from './free-ends.ts'
 import { type Depths, depthOf, setDepth } from './nesting.ts'
 import { ReadingCost } from './reading-cost.ts'

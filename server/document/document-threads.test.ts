@@ -4,10 +4,10 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import * as Y from 'yjs'
+import { createDocument } from '../../app/document/rich-text.ts'
 import { ampleLimits, countTo, toyTypes } from '../log/log-testing.ts'
 import { createMemoryLog } from '../log/memory-log.ts'
 import { DocumentThreads } from './document-threads.ts'
-import { createDocument } from './rich-text.ts'
 import { behind, countItems, rivals } from './testing.ts'
 
 function open(t: TestContext, documentSeconds: number) {

@@ -3,14 +3,14 @@
 import { extname } from 'node:path'
 import { scheduler } from 'node:timers/promises'
 import * as Y from 'yjs'
+import { keepMarkers } from '../../protocol/format-markers.ts'
+import { isKind } from '../../protocol/messages.ts'
+import { Refusal } from '../../protocol/refusal.ts'
 import { processTimers } from '../../scripts/process.ts'
 import type { Log } from '../log/log.ts'
 import { output } from '../output.ts'
-import { isKind } from '../wire/messages.ts'
-import { Refusal } from '../wire/refusal.ts'
 import { DocumentWorker, type TaskLimits, TooCostly } from './document-worker.ts'
 import { Ledger } from './ledger.ts'
-import { keepMarkers } from './rich-text.ts'
 import { anySchema, type Schema } from './update-reader.ts'
 
 /** Found beside this module, in the sources and in the package. */

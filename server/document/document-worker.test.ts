@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { PageTasks } from '../../app/document/document-tasks.ts'
+import { pageTasks } from '../../app/document/page-schema.ts'
+import { createManualTime } from '../../protocol/testing.ts'
 import { processTimers } from '../../scripts/process.ts'
-import { createManualTime } from '../wire/testing.ts'
-import type { PageTasks } from './document-tasks.ts'
 import { DocumentWorker, type TaskLimits } from './document-worker.ts'
-import { pageTasks } from './page-schema.ts'
 
 const ample: TaskLimits = { documentSeconds: 60, documentMegabytes: 256 }
 
@@ -41,7 +41,7 @@ test('a text made to be slow ends at the limit of processor time, other code run
   await worker.close()
 })
 
-test('what a client sends may take a share of the time, and half a second', async () => {
+test('an update from a client may take half a second plus a share of the time', async () => {
   const worker = open({ documentSeconds: 5 })
   await assert.rejects(
     worker.within(slow.length / 1e6).run('linesFrom', 'text/markdown', slow),

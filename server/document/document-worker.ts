@@ -1,9 +1,9 @@
 // A thread for reading and writing documents, with limits of processor time and memory.
 
 import { Worker } from 'node:worker_threads'
-import { Refusal } from '../wire/refusal.ts'
-import { type Cancel, nothingPlanned, type Timers } from '../wire/time.ts'
-import { upsert } from '../wire/upsert.ts'
+import { Refusal } from '../../protocol/refusal.ts'
+import { type Cancel, nothingPlanned, type Timers } from '../../protocol/time.ts'
+import { upsert } from '../../protocol/upsert.ts'
 import type { Answer, Order, Tasks, UpdateTasks } from './update-tasks.ts'
 
 /** Limits of one task. */

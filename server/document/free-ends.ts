@@ -1,7 +1,7 @@
 // The ends of items with nothing inserted behind them: inserting there needs no search.
 
 import type { ID } from 'yjs'
-import { upsert } from '../wire/upsert.ts'
+import { upsert } from '../../protocol/upsert.ts'
 
 type Position = Pick<ID, 'client' | 'clock'>
 

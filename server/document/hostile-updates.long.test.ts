@@ -2,16 +2,17 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { defaultConfig } from '../../app/config/schema.ts'
+import { pageSchema, pageTasks } from '../../app/document/page-schema.ts'
+import type { AllTasks } from '../../app/document/page-tasks-testing.ts'
+import { Refusal } from '../../protocol/refusal.ts'
+import { createSeededRandom, type Random } from '../../protocol/time.ts'
 import { processTimers } from '../../scripts/process.ts'
-import { defaultConfig } from '../config/schema.ts'
 import { ampleLimits, toyTypes } from '../log/log-testing.ts'
 import { createMemoryLog } from '../log/memory-log.ts'
-import { Refusal } from '../wire/refusal.ts'
-import { createSeededRandom, type Random } from '../wire/time.ts'
 import { DocumentWorker, isTooCostly } from './document-worker.ts'
 import { Ledger } from './ledger.ts'
-import { pageSchema, pageTasks } from './page-schema.ts'
-import { type AllTasks, behind, UpdateWriter } from './testing.ts'
+import { behind, UpdateWriter } from './testing.ts'
 
 const rounds = Number(process.env.CROSSWIND_ROUNDS ?? 40)
 const seed = Number(process.env.CROSSWIND_SEED ?? 1)

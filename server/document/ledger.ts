@@ -1,8 +1,8 @@
 // The gate of documents: records what each contains and who wrote it, not its text.
 
+import { type Draft, isKind, type Message, type UpdateBody } from '../../protocol/messages.ts'
 import type { Gate, Store } from '../channels/channel-type.ts'
 import type { Log } from '../log/log.ts'
-import { type Draft, isKind, type Message, type UpdateBody } from '../wire/messages.ts'
 import { DocumentGate, type GateRules, joinUpdates, readRecord } from './document-gate.ts'
 
 /** Number of documents known at a time; the least recently used is read from the log again. */

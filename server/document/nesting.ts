@@ -1,7 +1,7 @@
 // Depths of a document's items nested in each other.
 
 import type { ID } from 'yjs'
-import { upsert } from '../wire/upsert.ts'
+import { upsert } from '../../protocol/upsert.ts'
 
 /**
  * By client: the clocks at which items of another depth begin, ascending, and their depth. Text in one

@@ -1,8 +1,8 @@
 // Reads an update of Yjs into rows of numbers, and refuses what the document's schema lacks.
 
 import * as Y from 'yjs'
-import { cutText } from '../wire/graphemes.ts'
-import { upsert } from '../wire/upsert.ts'
+import { cutText } from '../../protocol/graphemes.ts'
+import { upsert } from '../../protocol/upsert.ts'
 
 /**
  * A Yjs update in less detail: its additions, in order for each Yjs client, and its deletions. Uses

@@ -2,12 +2,12 @@
 
 import { parentPort, workerData } from 'node:worker_threads'
 import * as Y from 'yjs'
+import { contradiction } from '../../protocol/contradiction.ts'
+import { keepMarkers } from '../../protocol/format-markers.ts'
+import type { Message } from '../../protocol/messages.ts'
 import { lowerThreadPriority } from '../node-internals.ts'
-import { contradiction } from '../wire/contradiction.ts'
-import type { Message } from '../wire/messages.ts'
 import { recordOf } from './document-record.ts'
 import { isQuick } from './reading-cost.ts'
-import { createDocument } from './rich-text.ts'
 import { readUpdate, type Schema } from './update-reader.ts'
 
 const bytesOf = (update: string) => Buffer.from(update, 'base64')
@@ -50,6 +50,12 @@ function stopwatch(): () => number {
     const { user, system } = process.threadCpuUsage(before)
     return (user + system) / 1000
   }
+}
+
+function createDocument(): Y.Doc {
+  const doc = new Y.Doc()
+  doc.on('afterTransaction', keepMarkers)
+  return doc
 }
 
 /** Leaves out updates that Yjs cannot read, and returns their indices. */

@@ -8,8 +8,8 @@ import type { Socket } from 'node:net'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { createManualTime } from '../../protocol/testing.ts'
 import type { PortServer } from '../node-internals.ts'
-import { createManualTime } from '../wire/testing.ts'
 import { Connection, Connections, GuestConnections, keepAliveMs } from './connections.ts'
 
 const heartbeatMs = 1000

@@ -5,15 +5,15 @@ import { createServer as createHttpServer, type IncomingMessage, type ServerResp
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2'
 import { createServer, type Server as NetServer, type Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
+import type { HttpVersion } from '../../protocol/modes.ts'
+import { Refusal } from '../../protocol/refusal.ts'
+import { type Clock, repeat, type Timers } from '../../protocol/time.ts'
 import type { EngineSettings } from '../config/engine-settings.ts'
 import { beatsMissed } from '../hub/heartbeats.ts'
 import { Handshakes, type PortServer, socketOf, trackRequests } from '../node-internals.ts'
 import { output } from '../output.ts'
 import { authorityPattern } from '../security/middleware.ts'
 import type { AnyRequest } from '../transports/bodies.ts'
-import type { HttpVersion } from '../wire/modes.ts'
-import { Refusal } from '../wire/refusal.ts'
-import { type Clock, repeat, type Timers } from '../wire/time.ts'
 import { FairStart } from './fair-start.ts'
 import { reserve } from './open-files.ts'
 import { counted } from './refusals.ts'
@@ -346,7 +346,7 @@ export class GuestConnections {
     server.on('session', (session: ServerHttp2Session) => this.#takeSession(session))
   }
 
-  /** Accepts it all the same: other open connections are the application's. */
+  /** Accepts the connection nevertheless: the other open ones belong to the application. */
   #countSocket(socket: Socket): void {
     this.#sockets += 1
     socket.once('close', () => {

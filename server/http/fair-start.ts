@@ -1,6 +1,6 @@
 // Starts work, a little per turn, so that a burst on one connection does not delay the others.
 
-import { upsert } from '../wire/upsert.ts'
+import { upsert } from '../../protocol/upsert.ts'
 
 export class FairStart {
   readonly #maxInTurn: number

@@ -3,7 +3,10 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse, IncomingHttpHeaders } from 'node:http2'
 import type Koa from 'koa'
-import { escapeHtml } from '../document/html.ts'
+import { cutText } from '../../protocol/graphemes.ts'
+import { escapeHtml } from '../../protocol/html-text.ts'
+import { Refusal } from '../../protocol/refusal.ts'
+import { trace } from '../../protocol/trace.ts'
 import { output } from '../output.ts'
 import {
   isPlain,
@@ -12,9 +15,6 @@ import {
   refuseForeign,
   securityFields,
 } from '../security/middleware.ts'
-import { cutText } from '../wire/graphemes.ts'
-import { Refusal } from '../wire/refusal.ts'
-import { trace } from '../wire/trace.ts'
 import { plainHeaders, plainPage, sourceOf } from './plain-page.ts'
 
 /** Refusals sent by this process since its start, by code. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Refusal } from '../wire/refusal.ts'
+import { Refusal } from '../../protocol/refusal.ts'
 import { admitDraft, admitJoining, admitStates, admitWindow, idOf, jsonState } from './admission.ts'
 import { hubTypeOf } from './hub-testing.ts'
 

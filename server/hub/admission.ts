@@ -1,5 +1,8 @@
 // Admission: validates drafts, awareness reports and queries; errors name the invalid field.
 
+import { maxJsonDepth, measureJson } from '../../protocol/json-depth.ts'
+import { type AwarenessReport, type Draft, isIdOf, logName } from '../../protocol/messages.ts'
+import { Refusal } from '../../protocol/refusal.ts'
 import { rulesFor, type TypeOf } from '../channels/channel-type.ts'
 import {
   type Check,
@@ -12,9 +15,6 @@ import {
   text,
   within,
 } from '../channels/shapes.ts'
-import { maxJsonDepth, measureJson } from '../wire/json-depth.ts'
-import { type AwarenessReport, type Draft, isIdOf, logName } from '../wire/messages.ts'
-import { Refusal } from '../wire/refusal.ts'
 
 const idCheck = nameOf(64)
 const senderCheck = nameOf(48)

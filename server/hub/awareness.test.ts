@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type AwarenessFrame, type DownFrame, maxShownWindows, nameUnder } from '../wire/messages.ts'
+import { type AwarenessFrame, type DownFrame, maxShownWindows, nameUnder } from '../../protocol/messages.ts'
 import { hiddenAfterMs } from './awareness.ts'
 import {
   type FakeConnection,

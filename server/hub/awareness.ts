@@ -1,15 +1,15 @@
 // Shows who is on each page, and where: changes as they happen, the full state to newcomers.
 
-import type { TypeOf } from '../channels/channel-type.ts'
 import {
   type AwarenessFrame,
   type AwarenessReport,
   fingerprintIn,
   maxShownWindows,
-} from '../wire/messages.ts'
-import { Refusal } from '../wire/refusal.ts'
-import { type Cancel, nothingPlanned, type Timers } from '../wire/time.ts'
-import { upsert } from '../wire/upsert.ts'
+} from '../../protocol/messages.ts'
+import { Refusal } from '../../protocol/refusal.ts'
+import { type Cancel, nothingPlanned, type Timers } from '../../protocol/time.ts'
+import { upsert } from '../../protocol/upsert.ts'
+import type { TypeOf } from '../channels/channel-type.ts'
 import { admitStates } from './admission.ts'
 import { Delivery } from './delivery.ts'
 import { PresenceBudget, type Spender } from './presence-budget.ts'

@@ -1,9 +1,15 @@
 // Deliveries: frames encoded once for all readers; recent ones are cached, large ones charged once.
 
+import {
+  type DownFrame,
+  estimateLength,
+  formatCursor,
+  isKind,
+  type Message,
+} from '../../protocol/messages.ts'
 import { type KindRules, rulesFor, type TypeOf } from '../channels/channel-type.ts'
 import { jsonOfBody, KeptJson, messageText } from '../log/kept-json.ts'
 import type { CatchUp } from '../log/log.ts'
-import { type DownFrame, estimateLength, formatCursor, isKind, type Message } from '../wire/messages.ts'
 
 /** `cursor` is null except for messages; `message` is the message as JSON, if known. */
 export interface Framing {

@@ -1,8 +1,8 @@
 // Sends heartbeats to streams, and ends those whose client is silent or whose session has expired.
 
+import { repeat, type Timers } from '../../protocol/time.ts'
+import { upsert } from '../../protocol/upsert.ts'
 import type { Log } from '../log/log.ts'
-import { repeat, type Timers } from '../wire/time.ts'
-import { upsert } from '../wire/upsert.ts'
 import { type Awareness, hiddenAfterMs } from './awareness.ts'
 import { Delivery } from './delivery.ts'
 import { type Client, clientKey, type Registry } from './registry.ts'

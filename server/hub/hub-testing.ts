@@ -1,10 +1,5 @@
 // Tools for tests of the hub: manual time, fake connections, slow logs.
 
-import { rulesFor, type TypeOf, typesByName } from '../channels/channel-type.ts'
-import { object, text, updateBody } from '../channels/shapes.ts'
-import type { CatchUp, Log, LogLimits } from '../log/log.ts'
-import { ampleLimits, settled, toyTypes } from '../log/log-testing.ts'
-import { createMemoryLog } from '../log/memory-log.ts'
 import {
   type Bye,
   type Cursor,
@@ -12,11 +7,16 @@ import {
   type Kind,
   type Message,
   parseCursor,
-} from '../wire/messages.ts'
-import { modeNamed } from '../wire/modes.ts'
-import { Refusal } from '../wire/refusal.ts'
-import { createManualTime } from '../wire/testing.ts'
-import type { Clock, Random } from '../wire/time.ts'
+} from '../../protocol/messages.ts'
+import { modeNamed } from '../../protocol/modes.ts'
+import { Refusal } from '../../protocol/refusal.ts'
+import { createManualTime } from '../../protocol/testing.ts'
+import type { Clock, Random } from '../../protocol/time.ts'
+import { rulesFor, type TypeOf, typesByName } from '../channels/channel-type.ts'
+import { object, text, updateBody } from '../channels/shapes.ts'
+import type { CatchUp, Log, LogLimits } from '../log/log.ts'
+import { ampleLimits, settled, toyTypes } from '../log/log-testing.ts'
+import { createMemoryLog } from '../log/memory-log.ts'
 import { admitDraft, admitStates, jsonState } from './admission.ts'
 import { Delivery, type Framing, RecentDeliveries } from './delivery.ts'
 import { Hub, silentMeter } from './hub.ts'
@@ -25,7 +25,7 @@ import type { ClientIdentity, Joining, QuotaHolder, SubscriberHub } from './subs
 
 export { countTo, settled } from '../log/log-testing.ts'
 
-declare module '../wire/bodies.ts' {
+declare module '../../protocol/bodies.ts' {
   interface Bodies {
     sample: SampleBody
     figure: SampleBody

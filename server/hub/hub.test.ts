@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { DownFrame } from '../../protocol/messages.ts'
+import { collectTraces } from '../../protocol/testing.ts'
+import { createSeededRandom } from '../../protocol/time.ts'
 import { logFull } from '../log/log.ts'
 import { draft } from '../log/log-testing.ts'
-import type { DownFrame } from '../wire/messages.ts'
-import { collectTraces } from '../wire/testing.ts'
-import { createSeededRandom } from '../wire/time.ts'
 import {
   byesOf,
   countTo,

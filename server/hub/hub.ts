@@ -1,7 +1,5 @@
 // Connects clients to the log: admits them, publishes drafts, delivers messages, drains.
 
-import type { TypeOf } from '../channels/channel-type.ts'
-import { type Bus, type Log, newEpoch } from '../log/log.ts'
 import {
   type AwarenessReport,
   type ByeCode,
@@ -10,10 +8,12 @@ import {
   formatCursor,
   type Message,
   type Stored,
-} from '../wire/messages.ts'
-import { Refusal, type RefusalCode } from '../wire/refusal.ts'
-import { type Random, shuffled, type Timers } from '../wire/time.ts'
-import { trace } from '../wire/trace.ts'
+} from '../../protocol/messages.ts'
+import { Refusal, type RefusalCode } from '../../protocol/refusal.ts'
+import { type Random, shuffled, type Timers } from '../../protocol/time.ts'
+import { trace } from '../../protocol/trace.ts'
+import type { TypeOf } from '../channels/channel-type.ts'
+import { type Bus, type Log, newEpoch } from '../log/log.ts'
 import { Awareness, checkReport } from './awareness.ts'
 import { type Delivery, RecentDeliveries } from './delivery.ts'
 import { Heartbeats } from './heartbeats.ts'

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { type DownFrame, nameUnder } from '../../protocol/messages.ts'
+import { createManualTime } from '../../protocol/testing.ts'
 import type { Bus } from '../log/log.ts'
-import { type DownFrame, nameUnder } from '../wire/messages.ts'
-import { createManualTime } from '../wire/testing.ts'
 import { hiddenAfterMs } from './awareness.ts'
 import {
   type FakeConnection,

@@ -1,8 +1,8 @@
 // Exchanges window counts, shown windows and misdirected requests between the servers of one log.
 
+import type { AwarenessReport } from '../../protocol/messages.ts'
+import { type Cancel, repeat, type Timers } from '../../protocol/time.ts'
 import type { Bus } from '../log/log.ts'
-import type { AwarenessReport } from '../wire/messages.ts'
-import { type Cancel, repeat, type Timers } from '../wire/time.ts'
 import type { Awareness, OwnChange } from './awareness.ts'
 import { type Counts, type Elsewhere, emptyCounts, noCounts, type Registry } from './registry.ts'
 import type { Who } from './subscriber.ts'

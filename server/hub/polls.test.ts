@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { parseCursor } from '../../protocol/messages.ts'
+import { createSeededRandom } from '../../protocol/time.ts'
 import type { Log } from '../log/log.ts'
 import { draft } from '../log/log-testing.ts'
-import { parseCursor } from '../wire/messages.ts'
-import { createSeededRandom } from '../wire/time.ts'
 import {
   countTo,
   framesOf,

@@ -1,10 +1,10 @@
 // Polling clients: each response contains everything after the request's cursor.
 
+import { type Cursor, estimateLength, formatCursor, type Message } from '../../protocol/messages.ts'
+import type { Timers } from '../../protocol/time.ts'
+import { trace } from '../../protocol/trace.ts'
+import { upsert } from '../../protocol/upsert.ts'
 import type { CatchUp } from '../log/log.ts'
-import { type Cursor, estimateLength, formatCursor, type Message } from '../wire/messages.ts'
-import type { Timers } from '../wire/time.ts'
-import { trace } from '../wire/trace.ts'
-import { upsert } from '../wire/upsert.ts'
 import type { Awareness } from './awareness.ts'
 import { Delivery } from './delivery.ts'
 import type { Registry } from './registry.ts'

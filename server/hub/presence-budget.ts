@@ -1,7 +1,7 @@
 // Limits the cost of window states: bytes sent to readers, shared by client, user and channel.
 
-import type { Clock } from '../wire/time.ts'
-import { upsert } from '../wire/upsert.ts'
+import type { Clock } from '../../protocol/time.ts'
+import { upsert } from '../../protocol/upsert.ts'
 import { RateLimit } from './rate-limit.ts'
 
 /** Largest shares of the budget. */

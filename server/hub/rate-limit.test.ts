@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createManualTime } from '../wire/testing.ts'
-import { createSeededRandom } from '../wire/time.ts'
+import { createManualTime } from '../../protocol/testing.ts'
+import { createSeededRandom } from '../../protocol/time.ts'
 import { countTo } from './hub-testing.ts'
 import { costOfRefusal, RateLimit } from './rate-limit.ts'
 

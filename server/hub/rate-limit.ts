@@ -1,6 +1,6 @@
 // Limits the rate of each sender on a connection.
 
-import type { Clock } from '../wire/time.ts'
+import type { Clock } from '../../protocol/time.ts'
 
 interface Bucket {
   tokens: number

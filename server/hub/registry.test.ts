@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Presence } from '../wire/messages.ts'
-import { createManualTime } from '../wire/testing.ts'
+import type { Presence } from '../../protocol/messages.ts'
+import { createManualTime } from '../../protocol/testing.ts'
 import {
   countTo,
   createFakeConnection,

@@ -1,9 +1,9 @@
 // Connected clients, streaming and polling, and their presence frames.
 
-import type { Presence } from '../wire/messages.ts'
-import { Refusal } from '../wire/refusal.ts'
-import type { Cancel, Timers } from '../wire/time.ts'
-import { upsert } from '../wire/upsert.ts'
+import type { Presence } from '../../protocol/messages.ts'
+import { Refusal } from '../../protocol/refusal.ts'
+import type { Cancel, Timers } from '../../protocol/time.ts'
+import { upsert } from '../../protocol/upsert.ts'
 import { Delivery } from './delivery.ts'
 import type { ClientIdentity, Subscriber, Who } from './subscriber.ts'
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Message } from '../../protocol/messages.ts'
+import { collectTraces } from '../../protocol/testing.ts'
+import { createSeededRandom } from '../../protocol/time.ts'
 import type { Log } from '../log/log.ts'
 import { draft } from '../log/log-testing.ts'
-import type { Message } from '../wire/messages.ts'
-import { collectTraces } from '../wire/testing.ts'
-import { createSeededRandom } from '../wire/time.ts'
 import { Delivery, type Framing, HeldDeliveries, RecentDeliveries } from './delivery.ts'
 import {
   byesOf,

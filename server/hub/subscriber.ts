@@ -1,11 +1,11 @@
 // A client's open stream: a bounded queue of frames, sent at the client's pace.
 
+import { type Bye, type ByeCode, type Cursor, formatCursor, type Welcome } from '../../protocol/messages.ts'
+import type { WindowMode } from '../../protocol/modes.ts'
+import { isRefusal } from '../../protocol/refusal.ts'
+import type { Random } from '../../protocol/time.ts'
+import { trace } from '../../protocol/trace.ts'
 import type { CatchUp, Log } from '../log/log.ts'
-import { type Bye, type ByeCode, type Cursor, formatCursor, type Welcome } from '../wire/messages.ts'
-import type { WindowMode } from '../wire/modes.ts'
-import { isRefusal } from '../wire/refusal.ts'
-import type { Random } from '../wire/time.ts'
-import { trace } from '../wire/trace.ts'
 import { Delivery, type Framing, type RecentDeliveries } from './delivery.ts'
 
 /** The party whose quotas a client counts against. */

@@ -1,9 +1,9 @@
 // The path of a message from the transports into the log: steps, each of which may refuse it.
 
+import type { Draft, Stored } from '../../protocol/messages.ts'
+import { Refusal } from '../../protocol/refusal.ts'
+import type { Clock } from '../../protocol/time.ts'
 import type { Log } from '../log/log.ts'
-import type { Draft, Stored } from '../wire/messages.ts'
-import { Refusal } from '../wire/refusal.ts'
-import type { Clock } from '../wire/time.ts'
 import { RateLimit, reserveOf } from './rate-limit.ts'
 import type { QuotaHolder } from './subscriber.ts'
 

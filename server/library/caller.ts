@@ -1,5 +1,8 @@
 // Sender of a request to an application: its rights to read and write, and its connection's costs.
 
+import type { Draft, Stored } from '../../protocol/messages.ts'
+import { Refusal } from '../../protocol/refusal.ts'
+import type { Clock } from '../../protocol/time.ts'
 import { admitOwnDraft } from '../hub/admission.ts'
 import type { Hub } from '../hub/hub.ts'
 import { RateLimit } from '../hub/rate-limit.ts'
@@ -8,9 +11,6 @@ import type { ReadingRate } from '../transports/answers.ts'
 import { type AnyRequest, type Bodies, connectionOf } from '../transports/bodies.ts'
 import type { Admission } from '../transports/transport.ts'
 import { mayPublish, mustBeOfType, parseJson, refuseHaste } from '../transports/uplink.ts'
-import type { Draft, Stored } from '../wire/messages.ts'
-import { Refusal } from '../wire/refusal.ts'
-import type { Clock } from '../wire/time.ts'
 import type { Channels } from './channels.ts'
 
 interface CallerParts {
@@ -23,7 +23,7 @@ interface CallerParts {
   readonly now: Clock
 }
 
-/** The sender of one request. All that it may not do is thrown as a `Refusal`. */
+/** The sender of one request. Throws a `Refusal` for anything that the sender may not do. */
 export class Caller {
   readonly #parts: CallerParts
   /** Channels that it may read, by name, or by a prefix and `*`, as `authorize` says. */
@@ -95,7 +95,7 @@ export class Caller {
   }
 
   /**
-   * Checks what the caller asks to have published, as if it had posted that as a message: its shape,
+   * Checks a message that the caller asks to have published, as if it had posted it: its shape,
    * whether the request's key proves the name in `from`, whether the caller may write there, and the pace
    * of that sender (`limits.messagesPerSecond`). Throws a `Refusal`.
    */
@@ -141,7 +141,7 @@ export class Caller {
 /** Throws a `Refusal` (429 `too-fast`) beyond its rate. */
 export type Limiter = (caller: Pick<Caller, 'connection'>) => void
 
-/** `sentence` says what is limited to what, without its full stop. */
+/** `sentence` names the limit, without its full stop. */
 export function rateLimit(perSecond: number, sentence: string, now: Clock): Limiter {
   const rate = new RateLimit(perSecond, now)
   return ({ connection }) => {

@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Cursor } from '../../protocol/messages.ts'
 import { ampleLimits, given, littleMemory, newFile, toyTypes } from '../log/log-testing.ts'
 import { createMemoryLog } from '../log/memory-log.ts'
 import { openLogFile } from '../log/sqlite-file.ts'
 import { createSqliteLog } from '../log/sqlite-log.ts'
-import type { Cursor } from '../wire/messages.ts'
 import { readPage } from './channel-pages.ts'
 
 async function openLog(messages: number) {
@@ -68,7 +68,7 @@ test('a cursor of another log, or from after the end, is not recovered', async (
     assert.deepEqual(await read('quiet', cursor), [false, [1, 2], 2])
 })
 
-test('a reader passes what cannot be read, once, and is told that it missed something', async (context) => {
+test('a reader skips unreadable messages once, and is told that it missed something', async (context) => {
   const file = openLogFile(newFile(context))
   const { database } = file
   const losses: string[] = []

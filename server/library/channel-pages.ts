@@ -1,8 +1,8 @@
 // Reads a channel's history in portions.
 
+import { type Cursor, type Message, parseCursor } from '../../protocol/messages.ts'
+import { Refusal } from '../../protocol/refusal.ts'
 import type { Log } from '../log/log.ts'
-import { type Cursor, type Message, parseCursor } from '../wire/messages.ts'
-import { Refusal } from '../wire/refusal.ts'
 
 export interface Page {
   readonly messages: readonly Message[]
@@ -70,7 +70,7 @@ interface Past {
   readonly mayRead: () => void
 }
 
-/** All that a document is. */
+/** A whole document. */
 export async function wholeOf(log: Log, channel: string): Promise<Page> {
   const { head, messages } = await log.snapshot(new Set([channel]))
   return { messages, cursor: head, recovered: true }

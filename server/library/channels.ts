@@ -1,6 +1,17 @@
 // An application's rules for channels, and what it lets clients publish there.
 
 import { isDeepStrictEqual } from 'node:util'
+import {
+  type AwarenessReport,
+  type Bodies,
+  type Draft,
+  isChannelName,
+  type Kind,
+  type Message,
+} from '../../protocol/messages.ts'
+import { isRefusal, Refusal } from '../../protocol/refusal.ts'
+import type { Timers } from '../../protocol/time.ts'
+import { upsert } from '../../protocol/upsert.ts'
 import { refuseOthers } from '../../scripts/suggestion.ts'
 import {
   type ChannelType,
@@ -23,17 +34,6 @@ import { limitsOf } from '../log/open-log.ts'
 import type { Grant } from '../security/grants.ts'
 import { isPattern } from '../security/permits.ts'
 import type { Admission } from '../transports/transport.ts'
-import {
-  type AwarenessReport,
-  type Bodies,
-  type Draft,
-  isChannelName,
-  type Kind,
-  type Message,
-} from '../wire/messages.ts'
-import { isRefusal, Refusal } from '../wire/refusal.ts'
-import type { Timers } from '../wire/time.ts'
-import { upsert } from '../wire/upsert.ts'
 import { isSchema, type StandardSchema } from './standard-schema.ts'
 import { checkType, forgiving } from './type-check.ts'
 import { Validation } from './validation.ts'
@@ -256,7 +256,7 @@ function checkKeep(what: string, keep: unknown, settings: LogSettings): void {
   }
 }
 
-/** Throws a `Refusal` (400 `bad-shape`): `user` is the server's word. */
+/** Throws a `Refusal` (400 `bad-shape`) if a body has a `user`, which only the server adds. */
 function mustNameNobody({ body, id }: Draft): void {
   if (!Array.isArray(body) && !('user' in body)) return
   const sentence = 'Invalid message: body must be an object without user, which the server adds.'

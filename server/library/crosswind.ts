@@ -1,8 +1,23 @@
-// The server as an application has it: serves clients, publishes, reads, deletes, ends sessions.
+// The server for an application: serves clients, publishes, reads, deletes, ends sessions.
 
 import type { ServerResponse } from 'node:http'
 import type { Http2ServerResponse } from 'node:http2'
 import type { Doc } from 'yjs'
+import type { HistoryPortion, HistoryUpdate } from '../../protocol/document-history.ts'
+import {
+  type Cursor,
+  type Draft,
+  formatCursor,
+  isChannelName,
+  isKind,
+  type JsonMessage,
+  type Kind,
+  type Message,
+  parseCursor,
+} from '../../protocol/messages.ts'
+import type { MonitorReply } from '../../protocol/monitor.ts'
+import { Refusal } from '../../protocol/refusal.ts'
+import { upsert } from '../../protocol/upsert.ts'
 import { processTimers } from '../../scripts/process.ts'
 import { refuseOthers } from '../../scripts/suggestion.ts'
 import type { Documents } from '../document/document-worker.ts'
@@ -23,21 +38,6 @@ import { revocationsChannel } from '../security/revocations.ts'
 import type { Begin } from '../serving.ts'
 import { type Answering, answerParts, chargeAnswers } from '../transports/answers.ts'
 import { type AnyRequest, connectionOf } from '../transports/bodies.ts'
-import type { HistoryPortion, HistoryUpdate } from '../wire/document-history.ts'
-import {
-  type Cursor,
-  type Draft,
-  formatCursor,
-  isChannelName,
-  isKind,
-  type JsonMessage,
-  type Kind,
-  type Message,
-  parseCursor,
-} from '../wire/messages.ts'
-import type { MonitorReply } from '../wire/monitor.ts'
-import { Refusal } from '../wire/refusal.ts'
-import { upsert } from '../wire/upsert.ts'
 import { Caller, type Limiter, rateLimit } from './caller.ts'
 import { numberIn, pageBefore, pagesAfter } from './channel-pages.ts'
 import type { Channels } from './channels.ts'
@@ -138,15 +138,15 @@ export interface KoaLike {
 }
 
 interface DocumentThreads<Own extends Tasks> {
-  /** For what is stored. */
+  /** For stored documents. */
   readonly stored: Documents<Own>
-  /** For what clients send, which must not delay the documents. */
+  /** For updates that clients send, so that they do not delay stored documents. */
   readonly sent: Documents<Own>
 }
 
 type Handlers = ReturnType<typeof handlersBelow>
 
-/** Its functions may be taken out of it. */
+/** Its methods are bound: they may be passed on alone. */
 export class Crosswind {
   /** A listener of Node's servers, and middleware of Connect and Express. */
   readonly handler: Handlers['handler']
@@ -197,11 +197,11 @@ export class Crosswind {
   }
 
   /**
-   * Opens two ports with TLS, where connections cost what one client may cost and no more: one with
-   * HTTP/2 (HTTP/1.1 for clients without it), and one with HTTP/1.1 alone. What is below `path` is
-   * served, all else goes to `answer`, such as `app.callback()` of Koa; without one it is 404. So does
-   * what is below `path` and none of Crosswind's endpoints: an application may have routes there. With
-   * several workers, the first process opens none, and waits until they serve. Rejects with one
+   * Opens two ports with TLS, on which no connection costs more than one client may: one with
+   * HTTP/2 (HTTP/1.1 for clients without it), and one with HTTP/1.1 alone. Serves its endpoints below
+   * `path`. All other requests go to `answer`, such as `app.callback()` of Koa, also those below `path`,
+   * where an application may have routes; without `answer` they get 404. With
+   * several workers, the first process opens no port, and waits until they serve. Rejects with one
    * sentence if a port cannot be opened, and closes everything.
    */
   readonly listen = (
@@ -226,8 +226,8 @@ export class Crosswind {
   }
 
   /**
-   * Throws a `Refusal` (503 `draining`) while this server is cut off from its log, so that what it could
-   * answer is old.
+   * Throws a `Refusal` (503 `draining`) while this server is cut off from its log, and its answers could
+   * be old.
    */
   readonly mustBeCurrent = (): void => this.#engine.current.health.mustBeCurrent()
 
@@ -245,8 +245,8 @@ export class Crosswind {
   readonly clients = (): readonly ClientInfo[] => this.#engine.current.hub.windows()
 
   /**
-   * How many clients there are; of a channel, how many name it first, at all servers of the log, with those
-   * that share a connection.
+   * How many clients there are; with `channel`, how many name it as their first channel, at all servers of the
+   * log, including those that share a connection.
    */
   readonly clientCount = (channel?: string): number => {
     const { hub } = this.#engine.current
@@ -285,7 +285,7 @@ export class Crosswind {
   }
 
   /**
-   * Guards the routes of a Koa application, which are added after it, as Crosswind's own are: refusals and
+   * Guards the routes of a Koa application that are added afterwards, as Crosswind's own are: refusals and
    * other errors become answers, pages of other origins are refused, paths that are not open need a
    * `caller`, and answers that wait to be read count by their size (`limits.connectionBytes`).
    */
@@ -304,8 +304,8 @@ export class Crosswind {
   }
 
   /**
-   * Answers in parts that are made while they are read, by the context of Koa. `characters`, about as many
-   * as there are, count against the pace of reading (`Caller#mustPace`) and, until they are read, among the
+   * Answers a Koa context in parts that are made while they are read. `characters`, their approximate number,
+   * counts towards the pace of reading (`Caller#mustPace`) and, until they are read, towards the
    * unread answers. Throws a `Refusal` (503 `too-much-begun`).
    */
   readonly answer = (ctx: Answering, characters: number, parts: () => Iterable<string | Buffer>): void => {
@@ -314,7 +314,7 @@ export class Crosswind {
     answerParts(ctx, budget, characters, parts)
   }
 
-  /** Answers a request by an error, as JSON: a `Refusal` as it is, any other as 500 `internal`. */
+  /** Answers a request with an error, as JSON: a `Refusal` as it is, any other as 500 `internal`. */
   readonly refuse = (request: AnyRequest, response: ServerResponse | Http2ServerResponse, error: unknown) =>
     refuse(request, response, error, this.#engine.origins)
 
@@ -327,14 +327,14 @@ export class Crosswind {
 
   /**
    * Figures of this server, of all its workers, in Prometheus' text format; docs/operating.md explains
-   * each. They cover all channels: not for everybody.
+   * each. They cover all channels: do not show them to everyone.
    */
   readonly metrics = (): Promise<string> => this.#engine.current.monitor.metrics()
 
   /**
    * Resolves once it is stored and sent; rejects if it does not fit the channel. `id`: the same one with the same data is stored once.
    * `user`: on whose behalf. `kind`: on a channel with a type of the application, by default the first that the type declares;
-   * `data` is its body. `from`: one of `reservedNames`, by default `server`. `at`: when it was, ms since the epoch, by default now.
+   * `data` is its body. `from`: one of `reservedNames`, by default `server`. `at`: the message's time, ms since the epoch, by default now.
    */
   readonly publish = async (
     channel: string,
@@ -383,8 +383,8 @@ export class Crosswind {
   }
 
   /**
-   * The newest that is stored before a number, in order: 50 of them, or `limit`, which is at most 500, and
-   * fewer if they have more than a megabyte. `hasEarlier` says whether to ask for those before them.
+   * The newest messages stored before a number, in order: 50 of them, or `limit`, which is at most 500, and
+   * fewer if they exceed a megabyte. `hasEarlier` says whether to ask for those before them.
    */
   readonly readBack = async (
     channel: string,
@@ -417,8 +417,8 @@ export class Crosswind {
   }
 
   /**
-   * A copy of what is stored; empty if nothing is. Rejects with a `Refusal` (400 `bad-channel`, 422
-   * `too-costly`) if it is no document, or one that takes too much to read.
+   * A copy of the stored document; empty if nothing is stored. Rejects with a `Refusal`: 400 `bad-channel` if
+   * the channel is not a document, 422 `too-costly` if it takes too much to read.
    */
   readonly document = async (channel: string): Promise<Doc> => {
     this.#mustBeDocument(channel)
@@ -429,9 +429,9 @@ export class Crosswind {
   }
 
   /**
-   * The updates that made a document, in order, from the oldest that is kept. What was joined before
-   * that comes first, as one update. Rejects with a `Refusal`: 400 `bad-channel` if it is no document,
-   * 410 `history-erased` if the log has meanwhile joined what was not read yet.
+   * The updates that made a document, in order, from the oldest that is kept. Those folded before
+   * come first, as one update. Rejects with a `Refusal`: 400 `bad-channel` if it is not a document,
+   * 410 `history-erased` if the log has meanwhile folded updates that were not read yet.
    */
   readonly history = (channel: string): AsyncGenerator<DocumentUpdate> => this.#history(channel)
 
@@ -453,9 +453,9 @@ export class Crosswind {
   }
 
   /**
-   * A portion of the same, as JSON for a client: `base`, what was joined before `updates`, or null; `next`,
-   * to be given as `after` for the next portion, null at the end. Resolves to null if the log has joined
-   * what is after `after`: begin again.
+   * A portion of the same, as JSON for a client: `base`, the updates folded before `updates`, or null; `next`,
+   * to be given as `after` for the next portion, null at the end. Resolves to null if the log has folded
+   * updates after `after`: begin again.
    */
   readonly readHistory = async (
     channel: string,
@@ -468,7 +468,7 @@ export class Crosswind {
   }
 
   /**
-   * The threads that read documents and what is sent of them, beside the event loop. `Own` are the tasks of
+   * The threads that read documents and sent updates, beside the event loop. `Own` are the tasks of
    * the module `documents.tasks`.
    */
   readonly documentThreads = <Own extends Tasks = Tasks>(): DocumentThreads<Own> => {
@@ -482,8 +482,8 @@ export class Crosswind {
 
   /**
    * Copies the log into a new file while the server runs, in a thread of its own. Resolves to the number
-   * of the newest message in it. Rejects if the log is not in a file, or the file is there. To restore it,
-   * put it as `log.db` into the empty folder of a server that does not run.
+   * of the newest message in it. Rejects if the log is not in a file, or the new file exists. To restore the copy,
+   * put it as `log.db` into the empty folder of a stopped server.
    */
   readonly backup = async (file: string): Promise<number> => {
     if (this.#folder === '')
@@ -492,8 +492,8 @@ export class Crosswind {
   }
 
   /**
-   * Erases what is stored on a channel, and makes room for another. Clients that follow it go on; what one of them
-   * publishes begins it anew. Resolves to false if there was nothing, or something was published meanwhile.
+   * Erases what is stored on a channel, and makes room for another. Clients that follow it continue, and their next
+   * message begins it anew. Resolves to false if there was nothing, or something was published meanwhile.
    */
   readonly deleteChannel = async (channel: string): Promise<boolean> => {
     this.#channels.ruleFor(channel)
@@ -505,9 +505,9 @@ export class Crosswind {
   }
 
   /**
-   * Ends what the user was allowed so far, at every server of the log: streams and polls end, and
-   * earlier tickets are refused, also by a server that starts later. What the user is allowed from
-   * now on, `authorize` says. Resolves once it is stored; rejects if the log cannot store it.
+   * Ends all access that the user has so far, at every server of the log: streams and polls end, and
+   * earlier tickets are refused, also by a server that starts later. From now on, `authorize` decides.
+   * Resolves once the revocation is stored; rejects if the log cannot store it.
    */
   readonly revoke = async (user: string): Promise<void> => {
     if (this.#isOpen)
@@ -525,7 +525,7 @@ export class Crosswind {
 
   /**
    * Ends the streams and polls of a user, or of the client with this name (`from` in its messages),
-   * at every server of the log. They come back if `authorize`, or a ticket that they have, allows it.
+   * at every server of the log. They reconnect if `authorize`, or a ticket that they have, allows it.
    */
   readonly disconnect = (who: Who): void => {
     this.#engine.current.hub.end(checkWho(who), true)
@@ -553,7 +553,7 @@ export class Crosswind {
   }
 }
 
-/** As an application gets them, without the log's own. */
+/** Messages as an application gets them, without those of the log itself. */
 function received(messages: readonly Message[], head: Cursor): Received[] {
   return messages.flatMap((message) => {
     const { id, channel, kind, seq, at, acceptedAt, from } = message

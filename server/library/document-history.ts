@@ -1,8 +1,8 @@
 // The updates that made a document of Yjs, read in portions.
 
+import type { HistoryPortion, HistoryUpdate } from '../../protocol/document-history.ts'
+import { type Cursor, formatCursor, isKind, type Message } from '../../protocol/messages.ts'
 import type { Log } from '../log/log.ts'
-import type { HistoryPortion, HistoryUpdate } from '../wire/document-history.ts'
-import { type Cursor, formatCursor, isKind, type Message } from '../wire/messages.ts'
 
 /** Limits for a response that takes about 100 ms. */
 const portion = { updates: 4000, bytes: 2_000_000, reads: 64 }

@@ -53,9 +53,9 @@ export interface CrosswindOptions {
   readonly path: string
   readonly channels: Readonly<Record<string, ChannelRule>>
   /**
-   * Returns what a client may read and write, or null to refuse it. A client with a ticket is asked
-   * about when it begins and when its permit ends, one without at each request, of which a stream is
-   * one. Required: nothing is open by omission.
+   * Returns what a client may read and write, or null to refuse it. Called for each ticket, again when its
+   * permit ends, and without tickets for each request; a stream is one request. Required: nothing is open
+   * by omission.
    */
   readonly authorize: 'everyone' | Authorize
   /**
@@ -97,7 +97,7 @@ export interface CrosswindOptions {
   readonly roomMaking?: string
   /** Ends a start that waits for its broker: `createCrosswind` then rejects. */
   readonly signal?: AbortSignal | undefined
-  /** Receives errors of the log and of streams, of `validate` and `authorize`, and answers of theirs that cannot be used. */
+  /** Receives errors of the log, of streams, of `validate` and of `authorize`, and reports their invalid results. */
   readonly onFailure?: (error: unknown) => void
 }
 

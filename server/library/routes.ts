@@ -1,5 +1,7 @@
 // The endpoints beside the transports: tickets, the clock, and a channel's past.
 
+import { estimateLength, formatCursor } from '../../protocol/messages.ts'
+import { Refusal } from '../../protocol/refusal.ts'
 import type { Health } from '../health.ts'
 import { maxHeaderBytes } from '../http/connections.ts'
 import { messageText } from '../log/kept-json.ts'
@@ -11,12 +13,10 @@ import { answerParts } from '../transports/answers.ts'
 import { connectionOf } from '../transports/bodies.ts'
 import { type Mounting, queryOf } from '../transports/transport.ts'
 import { parseJson } from '../transports/uplink.ts'
-import { estimateLength, formatCursor } from '../wire/messages.ts'
-import { Refusal } from '../wire/refusal.ts'
 import { type EarlierPage, type Page, pageAfter, pageBefore, wholeOf } from './channel-pages.ts'
 import type { Channels } from './channels.ts'
 
-/** As much as the headers of a request may have, which can carry a token, too. */
+/** As large as the headers of a request may be, since these can also carry a token. */
 const maxSessionBytes = maxHeaderBytes
 
 interface RouteParts {
@@ -43,8 +43,8 @@ export function mountRoutes(
     ctx.body = { at: timers.now() }
   })
   /**
-   * A channel's messages after a cursor, in portions; `newest` has none, and a cursor. A document's are
-   * always all, of which the older ones may be joined.
+   * A channel's messages after a cursor, in portions; for `newest` only a cursor. Of a document always
+   * all messages, the older ones perhaps folded.
    */
   router.get('/api/channels/:name', async (ctx) => {
     const { name = '' } = ctx.params
@@ -86,5 +86,8 @@ function sessionBody(text: string): { readonly token?: string | null } {
   const given: unknown = text === '' ? {} : parseJson(text)
   const token = given instanceof Object && 'token' in given ? given.token : null
   if (token === null || typeof token === 'string') return { token }
-  throw new Refusal('bad-shape', 'A session is {"token": "…"}, or nothing for the application’s cookie.')
+  throw new Refusal(
+    'bad-shape',
+    'Send {"token": "…"}, or no body if the application’s cookie identifies you.',
+  )
 }

@@ -1,6 +1,6 @@
 // Schemas of any library that follows Standard Schema, version 1 (https://standardschema.dev).
 
-import { cutText } from '../wire/graphemes.ts'
+import { cutText } from '../../protocol/graphemes.ts'
 
 export interface StandardSchema {
   readonly '~standard': {

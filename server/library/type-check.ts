@@ -73,7 +73,7 @@ function checkParts(what: string, given: object, parts: Readonly<Record<string, 
       )
 }
 
-/** The same type; where it throws beside a message that is stored, nothing comes of it, and it is reported. */
+/** Wraps a type so that errors thrown after a message is stored are reported and have no other effect. */
 export function forgiving(type: ChannelType, onFailure: (error: unknown) => void): ChannelType {
   const { name, expiry } = type
   if (!expiry) return type

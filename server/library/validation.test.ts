@@ -2,15 +2,15 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { defaultConfig } from '../config/config.ts'
+import type { Draft } from '../../protocol/messages.ts'
+import { Refusal } from '../../protocol/refusal.ts'
+import { createManualTime } from '../../protocol/testing.ts'
+import { defaultEngine } from '../config/engine-settings.ts'
 import { KeptJson } from '../log/kept-json.ts'
-import type { Draft } from '../wire/messages.ts'
-import { Refusal } from '../wire/refusal.ts'
-import { createManualTime } from '../wire/testing.ts'
 import type { StandardSchema } from './standard-schema.ts'
 import { jsonOf, Validation } from './validation.ts'
 
-const { limits } = defaultConfig
+const { limits } = defaultEngine
 
 /** 1 MB as JSON, over 20 MB parsed. */
 const large = Array.from({ length: 349_525 }, () => ({}))
@@ -101,7 +101,7 @@ test('the application may wait for its own schema as long as it likes', async ()
 
 const nested = (levels: number): unknown => JSON.parse('['.repeat(levels) + ']'.repeat(levels))
 
-test('what a schema returns may be nested 100 levels deep; deeper is its failure, and names the depth', async () => {
+test('a schema’s result may be nested 100 levels deep; a deeper one is its failure, and names the depth', async () => {
   for (const [levels, end] of [
     [100, 'stored'],
     [101, 'bad-shape'],
@@ -118,7 +118,7 @@ test('what a schema returns may be nested 100 levels deep; deeper is its failure
     }
 })
 
-test('what overflows the stack is too deep', () => {
+test('data that overflows the stack is too deep', () => {
   let value: unknown = { toJSON: () => 1 }
   for (let level = 0; level < 200_000; level += 1) value = [value]
   assert.throws(
@@ -127,7 +127,7 @@ test('what overflows the stack is too deep', () => {
   )
 })
 
-test('what is no JSON is named', () => {
+test('a value that is not JSON is named', () => {
   assert.throws(
     () => jsonOf(undefined, 'publish'),
     /^TypeError: publish: the data is undefined; it must be JSON\.$/,

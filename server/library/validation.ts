@@ -1,12 +1,12 @@
-// Runs an application's schemas: what waits for them counts in a budget, and has a time limit.
+// Runs an application's schemas: messages that wait for them count in a budget, and have a time limit.
 
 import { hash } from 'node:crypto'
+import { maxJsonDepth, measureJson } from '../../protocol/json-depth.ts'
+import type { Draft } from '../../protocol/messages.ts'
+import { Refusal } from '../../protocol/refusal.ts'
+import type { Timers } from '../../protocol/time.ts'
 import type { EngineSettings } from '../config/engine-settings.ts'
 import { keptBody } from '../log/kept-json.ts'
-import { maxJsonDepth, measureJson } from '../wire/json-depth.ts'
-import type { Draft } from '../wire/messages.ts'
-import { Refusal } from '../wire/refusal.ts'
-import type { Timers } from '../wire/time.ts'
 import { inWords, type StandardSchema } from './standard-schema.ts'
 
 interface ValidationParts {
@@ -27,7 +27,7 @@ export class Validation {
   readonly #parts: ValidationParts
   /** Schemas that were asynchronous before. */
   readonly #slow = new WeakSet<StandardSchema>()
-  /** Bytes held by what waits, by user or connection. */
+  /** Bytes held by waiting messages, by user or connection. */
   readonly #waiting = new Map<unknown, number>()
   #bytes = 0
 
@@ -41,8 +41,8 @@ export class Validation {
   }
 
   /**
-   * Returns what the schema makes of the data. Throws or rejects with a `Refusal` (400 `bad-shape`,
-   * 503 `too-much-begun`). `account` is whose memory it takes, null for the application's own.
+   * Returns the draft with the schema's output. Throws or rejects with a `Refusal` (400 `bad-shape`,
+   * 503 `too-much-begun`). `account` is charged for the memory; null for the application's own drafts.
    */
   run(
     draft: Draft<'json'>,
@@ -140,7 +140,7 @@ function parsedBytes(text: string): number {
   return 2 * text.length + bytesPerValue * measureJson(text).values
 }
 
-/** Throws a `TypeError` or `RangeError` that names who gave what is not JSON, or is nested too deep. */
+/** Throws a `TypeError` or `RangeError` that names the source of a value that is not JSON, or nested too deep. */
 export function jsonOf(data: unknown, source: string): string {
   let text: string | undefined
   try {

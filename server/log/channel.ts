@@ -1,8 +1,8 @@
 // A log's knowledge of one of its channels.
 
+import type { Kind, Message } from '../../protocol/messages.ts'
+import { upsert } from '../../protocol/upsert.ts'
 import type { ChannelType, Expiry } from '../channels/channel-type.ts'
-import type { Kind, Message } from '../wire/messages.ts'
-import { upsert } from '../wire/upsert.ts'
 import { type Bounds, boundsFrom } from './log.ts'
 import type { Held } from './tables.ts'
 

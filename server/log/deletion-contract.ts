@@ -1,8 +1,8 @@
 // Contract tests for all logs: channels end, begin again, and are erased after a while.
 
 import assert from 'node:assert/strict'
-import { type Draft, isKind } from '../wire/messages.ts'
-import { isRefusal } from '../wire/refusal.ts'
+import { type Draft, isKind } from '../../protocol/messages.ts'
+import { isRefusal } from '../../protocol/refusal.ts'
 import { foldAt } from './folding.ts'
 import type { Log } from './log.ts'
 import {

@@ -1,8 +1,8 @@
 // Channels that the log erases by itself: those that have expired, and those that can be spared.
 
+import { type Draft, logName } from '../../protocol/messages.ts'
+import type { Clock } from '../../protocol/time.ts'
 import type { Content, Expiry } from '../channels/channel-type.ts'
-import { type Draft, logName } from '../wire/messages.ts'
-import type { Clock } from '../wire/time.ts'
 import type { Channel } from './channel.ts'
 
 /** Drafts an erasure, which takes effect if `head` is still the channel's newest number. */

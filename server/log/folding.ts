@@ -1,7 +1,7 @@
 // Cumulative kinds: a snapshot has a base that joins older messages, and every message after it.
 
+import type { Kind, Message } from '../../protocol/messages.ts'
 import type { Fold } from '../channels/channel-type.ts'
-import type { Kind, Message } from '../wire/messages.ts'
 import type { Channel, Pile } from './channel.ts'
 import type { Defer, OnFailure } from './log.ts'
 import type { BaseStore } from './tables.ts'

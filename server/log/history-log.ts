@@ -1,8 +1,14 @@
 // A log with a history: decides which drafts to store, answers reads, notifies followers.
 
+import {
+  type Cursor,
+  type Draft,
+  formatCursor,
+  isChannelName,
+  type Message,
+} from '../../protocol/messages.ts'
+import { trace } from '../../protocol/trace.ts'
 import type { Content, Store, TypeOf } from '../channels/channel-type.ts'
-import { type Cursor, type Draft, formatCursor, isChannelName, type Message } from '../wire/messages.ts'
-import { trace } from '../wire/trace.ts'
 import type { History } from './history.ts'
 import { keptAsText } from './kept-json.ts'
 import {
@@ -245,7 +251,7 @@ export abstract class HistoryLog<Waiting extends Pending> implements Log {
   }
 
   /**
-   * The number of the draft of which this is a repeat; null if it is none. Throws a `Refusal`,
+   * If the draft is a repeat, the number of the first; else null. Throws a `Refusal`,
    * `id-taken`.
    */
   protected stored(draft: Draft): number | null {

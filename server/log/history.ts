@@ -1,8 +1,8 @@
 // Holds a log's messages: its tables, the newest in memory, and the choice of which to drop for room.
 
+import { type Draft, isKind, type Kind, type Message } from '../../protocol/messages.ts'
+import type { Clock } from '../../protocol/time.ts'
 import type { Content, TypeOf } from '../channels/channel-type.ts'
-import { type Draft, isKind, type Kind, type Message } from '../wire/messages.ts'
-import type { Clock } from '../wire/time.ts'
 import { Channel, type Pile } from './channel.ts'
 import { DroppedMessages, erasePortion } from './dropped-messages.ts'
 import { Expiries } from './expiries.ts'
@@ -639,7 +639,7 @@ export class History {
     }
   }
 
-  /** Erases from the tables what the log's owner has erased elsewhere. */
+  /** Erases from the tables the messages that the log's owner has erased elsewhere. */
   eraseDropped(channels: readonly Erasable[]): void {
     for (const { number, upTo, survivors } of channels) this.#tables.erase(number, upTo, survivors)
   }

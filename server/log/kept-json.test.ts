@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { estimateLength, type Message } from '../../protocol/messages.ts'
 import { collectGarbage } from '../../scripts/garbage.ts'
-import { estimateLength, type Message } from '../wire/messages.ts'
 import {
   bodyFrom,
   draftText,

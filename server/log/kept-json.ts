@@ -1,6 +1,6 @@
 // Bodies of the kind `json`, kept as text: a parsed one may take over twenty times as much memory.
 
-import type { Bodies, Draft, Kind, Message } from '../wire/messages.ts'
+import type { Bodies, Draft, Kind, Message } from '../../protocol/messages.ts'
 
 type JsonBody = Bodies['json']
 

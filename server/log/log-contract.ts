@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { type Draft, isKind, type Message, parseCursor } from '../../protocol/messages.ts'
+import { isRefusal } from '../../protocol/refusal.ts'
 import type { Keep } from '../channels/channel-type.ts'
-import { type Draft, isKind, type Message, parseCursor } from '../wire/messages.ts'
-import { isRefusal } from '../wire/refusal.ts'
 import { testDeletion, testErasure } from './deletion-contract.ts'
 import { foldAt } from './folding.ts'
 import { KeptJson } from './kept-json.ts'

@@ -3,9 +3,9 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { type Cursor, type Draft, isKind, type Kind, logName, type Message } from '../../protocol/messages.ts'
+import { Refusal } from '../../protocol/refusal.ts'
 import type { Fold } from '../channels/channel-type.ts'
-import { type Cursor, type Draft, isKind, type Kind, logName, type Message } from '../wire/messages.ts'
-import { Refusal } from '../wire/refusal.ts'
 import { boundsFrom, type CatchUp, type Log, type LogParts, type OnMessage, type Snapshot } from './log.ts'
 import {
   contentOf,

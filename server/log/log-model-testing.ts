@@ -1,8 +1,8 @@
 // Tools for tests of a log: a model that keeps every message in an array, and random operations.
 
+import { type Bodies, type Draft, isKind, type Kind, type Message } from '../../protocol/messages.ts'
+import { createSeededRandom, type Random } from '../../protocol/time.ts'
 import type { Keep } from '../channels/channel-type.ts'
-import { type Bodies, type Draft, isKind, type Kind, type Message } from '../wire/messages.ts'
-import { createSeededRandom, type Random } from '../wire/time.ts'
 import { boundsFrom, hourMs, type Identified, type LogLimits } from './log.ts'
 import { emptyForMs, endedForMs, isContent } from './log-testing.ts'
 

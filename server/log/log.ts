@@ -1,9 +1,9 @@
 // The contract of an ordered log: what it promises, and how it refuses.
 
+import type { Cursor, Draft, Kind, Message } from '../../protocol/messages.ts'
+import { isRefusal, Refusal } from '../../protocol/refusal.ts'
+import type { Clock, Random } from '../../protocol/time.ts'
 import type { Keep, TypeOf } from '../channels/channel-type.ts'
-import type { Cursor, Draft, Kind, Message } from '../wire/messages.ts'
-import { isRefusal, Refusal } from '../wire/refusal.ts'
-import type { Clock, Random } from '../wire/time.ts'
 import { jsonOfBody } from './kept-json.ts'
 
 export interface Bounds {

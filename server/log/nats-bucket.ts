@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import type { ObjectInfo, ObjectStore } from '@nats-io/obj'
-import type { Kind, Message } from '../wire/messages.ts'
+import type { Kind, Message } from '../../protocol/messages.ts'
 import { KeptJson, keptAsText, messageText } from './kept-json.ts'
 import { codeOf, codes, deliverWithinMs } from './nats-connection.ts'
 import type { BaseStore } from './tables.ts'

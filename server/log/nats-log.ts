@@ -18,7 +18,7 @@ import {
 } from '@nats-io/jetstream'
 import { type ObjectStore, Objm } from '@nats-io/obj'
 import { type NatsConnection, nanos } from '@nats-io/transport-node'
-import type { Cursor, Draft, Message } from '../wire/messages.ts'
+import type { Cursor, Draft, Message } from '../../protocol/messages.ts'
 import { HistoryLog } from './history-log.ts'
 import { draftText } from './kept-json.ts'
 import {

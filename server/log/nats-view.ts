@@ -9,8 +9,8 @@ import {
   type StreamInfo,
 } from '@nats-io/jetstream'
 import type { ObjectStore } from '@nats-io/obj'
+import type { Cursor, Draft, Message } from '../../protocol/messages.ts'
 import { rulesFor } from '../channels/channel-type.ts'
-import type { Cursor, Draft, Message } from '../wire/messages.ts'
 import { History } from './history.ts'
 import { keptAsText, writerOf } from './kept-json.ts'
 import { type LogParts, logUnavailable, type Memory } from './log.ts'

@@ -2,8 +2,8 @@
 
 import { readdirSync, statfsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { isRefusal } from '../wire/refusal.ts'
-import type { Random } from '../wire/time.ts'
+import { isRefusal } from '../../protocol/refusal.ts'
+import type { Random } from '../../protocol/time.ts'
 import {
   hourMs,
   type Log,

@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
-import { createSeededRandom } from '../wire/time.ts'
+import { createSeededRandom } from '../../protocol/time.ts'
 import { deletionDraft, readGone } from './deletion-contract.ts'
 import type { Log } from './log.ts'
 import {

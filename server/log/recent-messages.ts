@@ -1,6 +1,6 @@
 // The newest messages, in memory and parsed, for clients that resume after a short while.
 
-import type { Message } from '../wire/messages.ts'
+import type { Message } from '../../protocol/messages.ts'
 import type { Bounds, Memory } from './log.ts'
 
 /** Takes a few ms. A larger message is a portion of its own. */

@@ -1,6 +1,6 @@
 // Divides a full log's room: the largest consumer pays with the oldest messages.
 
-import { upsert } from '../wire/upsert.ts'
+import { upsert } from '../../protocol/upsert.ts'
 import type { Channel } from './channel.ts'
 import type { Held, ShareRow } from './tables.ts'
 

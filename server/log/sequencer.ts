@@ -1,8 +1,8 @@
 // Orders one server's log: stores drafts singly or in groups, notifies followers, then answers.
 
 import { channel } from 'node:diagnostics_channel'
-import type { Draft, Message } from '../wire/messages.ts'
-import { trace } from '../wire/trace.ts'
+import type { Draft, Message } from '../../protocol/messages.ts'
+import { trace } from '../../protocol/trace.ts'
 import { HistoryLog, type HistoryLogParts } from './history-log.ts'
 import { messageText, writerOf } from './kept-json.ts'
 import { type Defer, idTaken, keyOf } from './log.ts'

@@ -5,9 +5,9 @@ import { copyFileSync, existsSync, readFileSync, rmSync, writeFileSync } from 'n
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { isRefusal } from '../../protocol/refusal.ts'
+import { createSeededRandom } from '../../protocol/time.ts'
 import { mountSmallDisk } from '../../scripts/small-disk.ts'
-import { isRefusal } from '../wire/refusal.ts'
-import { createSeededRandom } from '../wire/time.ts'
 import {
   copyLog,
   countTo,

@@ -13,7 +13,7 @@ import {
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { crc32 } from 'node:zlib'
-import type { Message } from '../wire/messages.ts'
+import type { Message } from '../../protocol/messages.ts'
 import { codeOf, codes, inTransaction, isDamage, isFull, missing, Tables, tables } from './tables.ts'
 
 /** File header (SQLite file format, 1.3.14 and 1.3.17): "XWND", and the schema version. */

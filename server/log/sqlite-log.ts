@@ -1,14 +1,14 @@
 // The log in an SQLite file: survives a killed process, optionally also a power cut.
 
-import type { Cursor } from '../wire/messages.ts'
-import type { Random } from '../wire/time.ts'
+import type { Cursor } from '../../protocol/messages.ts'
+import type { Random } from '../../protocol/time.ts'
 import { History } from './history.ts'
 import { type Defer, type Log, type LogParts, logFull, lossHandlerFor, type Memory, newEpoch } from './log.ts'
 import { Sequencer } from './sequencer.ts'
 import { beginEpoch, checkpoint, closeEpoch, explain, type LogFile, openLogFile } from './sqlite-file.ts'
 import { type Entry, isFull, Tables } from './tables.ts'
 
-/** The failure that an acknowledged message survives: a killed process, or also a power cut. */
+/** The failure that acknowledged messages survive: a killed process, or also a power cut. */
 export type Durability = 'process' | 'machine'
 
 interface SqliteLogParts extends LogParts {

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { after, before, type TestContext, test } from 'node:test'
+import type { Message } from '../../protocol/messages.ts'
+import { createSeededRandom } from '../../protocol/time.ts'
 import { openStranger, startSqsServer, startThief, type TestSqs } from '../../scripts/sqs-server.ts'
-import type { Message } from '../wire/messages.ts'
-import { createSeededRandom } from '../wire/time.ts'
 import type { Log } from './log.ts'
 import { testLogContract } from './log-contract.ts'
 import {

@@ -13,8 +13,8 @@ import {
   SetQueueAttributesCommand,
   SQSClient,
 } from '@aws-sdk/client-sqs'
-import type { Draft } from '../wire/messages.ts'
-import { type Clock, type Random, retryPauseMs } from '../wire/time.ts'
+import type { Draft } from '../../protocol/messages.ts'
+import { type Clock, type Random, retryPauseMs } from '../../protocol/time.ts'
 import { draftText, keptAsText } from './kept-json.ts'
 import {
   idTaken,

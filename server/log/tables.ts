@@ -2,7 +2,7 @@
 
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
 import { crc32 } from 'node:zlib'
-import type { Draft, Kind, Message } from '../wire/messages.ts'
+import type { Draft, Kind, Message } from '../../protocol/messages.ts'
 import { bodyFrom, jsonOfBody, writerOf } from './kept-json.ts'
 
 /** A draft that is being stored. */

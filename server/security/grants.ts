@@ -2,9 +2,9 @@
 
 import { hash } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http2'
+import { fingerprintIn, fingerprintLength, keyPattern } from '../../protocol/messages.ts'
+import { Refusal } from '../../protocol/refusal.ts'
 import { fits } from '../channels/channel-type.ts'
-import { fingerprintIn, fingerprintLength, keyPattern } from '../wire/messages.ts'
-import { Refusal } from '../wire/refusal.ts'
 
 /** Rights of a client. Channels by name, or by a prefix and `*`. */
 export interface Rights {

@@ -3,10 +3,19 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
-import type { Permission } from './access.ts'
-import { Access, makeInvitation } from './access.ts'
+import type { Permission } from '../../app/access.ts'
+import { Access, makeInvitation } from '../../app/access.ts'
+import {
+  cookieAfter,
+  cookieIn,
+  hourMs,
+  key,
+  noon,
+  plainRights,
+  startTestApp,
+  toWrite,
+} from '../../app/access-testing.ts'
 import { mustBeAllowed, type OriginRules, refuseForeign } from './middleware.ts'
-import { cookieAfter, cookieIn, hourMs, key, noon, plainRights, startTestApp, toWrite } from './testing.ts'
 
 const asBrowser = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
 

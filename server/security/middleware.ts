@@ -5,9 +5,9 @@ import { isIPv4, type Socket } from 'node:net'
 import { hostname as machineName } from 'node:os'
 import { posix } from 'node:path'
 import type { Middleware, ParameterizedContext } from 'koa'
+import { cutText } from '../../protocol/graphemes.ts'
+import { Refusal } from '../../protocol/refusal.ts'
 import { isLoopback } from '../../scripts/addresses.ts'
-import { cutText } from '../wire/graphemes.ts'
-import { Refusal } from '../wire/refusal.ts'
 import type { Gate, Grant } from './grants.ts'
 import { sessionPath, stranger } from './tickets.ts'
 
@@ -164,7 +164,7 @@ export function requireSession(access: Gate): Middleware {
   }
 }
 
-/** Whether a path is not open. One that only looks open is not: files are looked up by the decoded one. */
+/** Whether a path is not open. Its decoded form must be open, too, since files are looked up by that. */
 export const needsSession = (path: string, isOpenPath: (path: string) => boolean): boolean =>
   !isOpenPath(path) || !isOpenPath(servedPath(path))
 

@@ -2,9 +2,9 @@
 
 import type { IncomingHttpHeaders } from 'node:http2'
 import { inspect } from 'node:util'
+import { cutText } from '../../protocol/graphemes.ts'
+import { isChannelName } from '../../protocol/messages.ts'
 import { refuseOthers } from '../../scripts/suggestion.ts'
-import { cutText } from '../wire/graphemes.ts'
-import { isChannelName } from '../wire/messages.ts'
 import type { Rights } from './grants.ts'
 
 /** Rights that the application grants. Channels by name, or by a prefix and `*`. */

@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { temporaryFolder } from '../folder-testing.ts'
+import type { Message } from '../../protocol/messages.ts'
+import { temporaryFolder } from '../../scripts/folder-testing.ts'
 import { ampleLimits } from '../log/log-testing.ts'
 import { createMemoryLog } from '../log/memory-log.ts'
 import { openSqliteLog } from '../log/sqlite-log.ts'
-import type { Message } from '../wire/messages.ts'
 import { foldRevocations, Revocations, revocationsChannel, revocationsType } from './revocations.ts'
 
 const dayMs = 86_400_000

@@ -1,8 +1,8 @@
 // Revocations: which users' earlier permits no longer count, as every server of a log knows them.
 
+import { type Cursor, isKind, type Message, type Revoked } from '../../protocol/messages.ts'
 import type { ChannelType } from '../channels/channel-type.ts'
 import type { Log } from '../log/log.ts'
-import { type Cursor, isKind, type Message, type Revoked } from '../wire/messages.ts'
 import { longestLifeMs } from './permits.ts'
 
 /** No client can name it: a channel's name has no asterisk. */

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Cursor, Message } from '../wire/messages.ts'
-import { Refusal } from '../wire/refusal.ts'
+import type { Cursor, Message } from '../../protocol/messages.ts'
+import { Refusal } from '../../protocol/refusal.ts'
 import { fingerprintFor, type Grant, refuseReading, refuseWriting } from './grants.ts'
 import type { Authorize } from './permits.ts'
 import { Revocations, revocationsChannel } from './revocations.ts'

@@ -2,9 +2,9 @@
 
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http2'
-import { formatCursor, parseCursor } from '../wire/messages.ts'
-import { Refusal } from '../wire/refusal.ts'
-import type { Clock } from '../wire/time.ts'
+import { formatCursor, parseCursor } from '../../protocol/messages.ts'
+import { Refusal } from '../../protocol/refusal.ts'
+import type { Clock } from '../../protocol/time.ts'
 import { type Asking, fingerprintFor, type Gate, Grant, sessionEnded } from './grants.ts'
 import { type Authorize, type CheckedPermit, checkPermit, longestLifeMs } from './permits.ts'
 import type { Revocations } from './revocations.ts'
@@ -136,7 +136,7 @@ export class TicketGate implements Gate {
 
   async #permitFor(headers: IncomingHttpHeaders, token: string | null): Promise<DatedPermit> {
     const { authorize, clock, revocations, onFailure } = this.#parts
-    // Before it is asked: what it answers may be older than a revocation that arrives meanwhile.
+    // Read before asking: the answer may be older than a revocation that arrives meanwhile.
     const position = formatCursor(revocations.position)
     const issuedAt = clock()
     let answer: unknown
@@ -153,14 +153,13 @@ export class TicketGate implements Gate {
     throw new Refusal('no-session', 'The application does not allow this; sign in to it.')
   }
 
-  /** Refuses a client because of what the application answered, and tells the operator. */
+  /** Refuses a client whose application gave an invalid answer, and reports it to the operator. */
   #usable<Made>(make: () => Made): Made {
     try {
       return make()
     } catch (error) {
       this.#parts.onFailure(error)
-      const sentence =
-        'The answer of the application cannot be used (authorize); whoever operates it can see why.'
+      const sentence = 'The application gave an unusable answer (authorize); its operator can see why.'
       throw new Refusal('no-session', sentence)
     }
   }

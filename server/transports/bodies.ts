@@ -2,12 +2,12 @@
 
 import type { IncomingMessage } from 'node:http'
 import type { Http2ServerRequest } from 'node:http2'
+import { Refusal } from '../../protocol/refusal.ts'
+import type { Timers } from '../../protocol/time.ts'
+import { upsert } from '../../protocol/upsert.ts'
 import type { EngineSettings } from '../config/engine-settings.ts'
 import { costOfRefusal, type RateLimit } from '../hub/rate-limit.ts'
 import type { Grant } from '../security/grants.ts'
-import { Refusal } from '../wire/refusal.ts'
-import type { Timers } from '../wire/time.ts'
-import { upsert } from '../wire/upsert.ts'
 import { type Budget, chunkBytes, maxUnreadBytes } from './budget.ts'
 
 export type TransportLimits = Pick<

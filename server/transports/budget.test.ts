@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { createManualTime } from '../wire/testing.ts'
+import { createManualTime } from '../../protocol/testing.ts'
 import { Budget, UnfinishedFrame, Valve } from './budget.ts'
 
 function openBudget() {

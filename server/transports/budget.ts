@@ -1,10 +1,10 @@
 // Memory for items in progress: incomplete bodies and frames, and responses that are not read yet.
 
+import { Refusal } from '../../protocol/refusal.ts'
+import type { Timers } from '../../protocol/time.ts'
+import { upsert } from '../../protocol/upsert.ts'
 import type { EngineSettings } from '../config/engine-settings.ts'
 import { FairStart } from '../http/fair-start.ts'
-import { Refusal } from '../wire/refusal.ts'
-import type { Timers } from '../wire/time.ts'
-import { upsert } from '../wire/upsert.ts'
 
 /** In bytes; a larger item is accepted if it is the only one. */
 export type BudgetLimits = Pick<EngineSettings['limits'], 'connectionBytes' | 'unfinishedBytes'>

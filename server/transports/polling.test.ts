@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import { test } from 'node:test'
-import { defaultConfig } from '../config/config.ts'
+import type { DownFrame, PollAnswer } from '../../protocol/messages.ts'
+import { defaultEngine } from '../config/engine-settings.ts'
 import { idsIn, openHub, refusalOf, settled, typesIn } from '../hub/hub-testing.ts'
 import { draft } from '../log/log-testing.ts'
 import { grantWith } from '../security/testing.ts'
-import type { DownFrame, PollAnswer } from '../wire/messages.ts'
 import { Budget } from './budget.ts'
 import { longPolling } from './polling.ts'
 
@@ -19,7 +19,7 @@ function openPolling(holdMs: number, lastsMs: number | null = null) {
   const routes = new Map<string, (ctx: unknown) => Promise<void>>()
   const router = { get: (path: string, run: (ctx: unknown) => Promise<void>) => routes.set(path, run) }
   const limits = { stateBytes: 4096, channelsPerWindow: 8, maxMessageBytes: 1000, bodySeconds: 1 }
-  const budget = new Budget(defaultConfig.limits, time)
+  const budget = new Budget(defaultEngine.limits, time)
   longPolling({ router, hub: opened.hub, timers: time, budget, limits, holdMs } as never)
   function ask(query: string) {
     const res = Object.assign(new EventEmitter(), { destroyed: false })

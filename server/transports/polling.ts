@@ -1,8 +1,8 @@
 // Polling, answered at once, and long polling, held until there are messages (2012 paper).
 
 import type { Readable } from 'node:stream'
+import type { TransportName } from '../../protocol/modes.ts'
 import type { Delivery } from '../hub/delivery.ts'
-import type { TransportName } from '../wire/modes.ts'
 import { answerParts, piecesOf } from './answers.ts'
 import { admit, jsonFraming, type Mounting, openingIn, type ServerTransport } from './transport.ts'
 

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { DownFrame } from '../../protocol/messages.ts'
+import { createSseReader, type SseEvent } from '../../protocol/sse-framing.ts'
 import { Delivery } from '../hub/delivery.ts'
 import { editOf, messageOf } from '../hub/hub-testing.ts'
-import type { DownFrame } from '../wire/messages.ts'
-import { createSseReader, type SseEvent } from '../wire/sse-framing.ts'
 import { sseFraming } from './sse.ts'
 import { socketFraming } from './websocket.ts'
 

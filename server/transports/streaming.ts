@@ -1,8 +1,8 @@
 // Server-sent events down; up, one endless request body with one JSON frame per line.
 
+import { Refusal } from '../../protocol/refusal.ts'
 import { beatsMissed } from '../hub/heartbeats.ts'
 import { grantOf } from '../security/middleware.ts'
-import { Refusal } from '../wire/refusal.ts'
 import { type AnyRequest, aborted, bodyOf, connectionOf, maxBytesFor, tooLarge } from './bodies.ts'
 import { type Source, UnfinishedFrame, Valve } from './budget.ts'
 import { InboundFrames } from './inbound-frames.ts'

@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { TransportName } from '../../protocol/modes.ts'
 import { Delivery } from '../hub/delivery.ts'
 import { editOf, refusalOf } from '../hub/hub-testing.ts'
 import { KeptJson } from '../log/kept-json.ts'
 import { fingerprintFor, openGrant } from '../security/grants.ts'
 import { grantWith } from '../security/testing.ts'
-import type { TransportName } from '../wire/modes.ts'
 import { sseFraming } from './sse.ts'
 import { admit, admitOwner, httpVersionOf, jsonFraming, type Opening } from './transport.ts'
 import { socketFraming } from './websocket.ts'

@@ -5,26 +5,26 @@ import type { Readable } from 'node:stream'
 import type Router from '@koa/router'
 import type { ParameterizedContext } from 'koa'
 import type { WebSocket } from 'ws'
-import { admitJoining, admitWindow } from '../hub/admission.ts'
-import type { Framing } from '../hub/delivery.ts'
-import type { Hub } from '../hub/hub.ts'
-import { fingerprintFor, type Grant, refuseName, refuseReading, refuseSpeaking } from '../security/grants.ts'
-import { grantOf } from '../security/middleware.ts'
 import {
   type AwarenessReport,
   type DownFrame,
   type Draft,
   fingerprintIn,
   parseCursor,
-} from '../wire/messages.ts'
+} from '../../protocol/messages.ts'
 import {
   modeFor,
   type TransportName,
   type WindowHttp,
   type WindowMode,
   windowHttpVersions,
-} from '../wire/modes.ts'
-import type { Timers } from '../wire/time.ts'
+} from '../../protocol/modes.ts'
+import type { Timers } from '../../protocol/time.ts'
+import { admitJoining, admitWindow } from '../hub/admission.ts'
+import type { Framing } from '../hub/delivery.ts'
+import type { Hub } from '../hub/hub.ts'
+import { fingerprintFor, type Grant, refuseName, refuseReading, refuseSpeaking } from '../security/grants.ts'
+import { grantOf } from '../security/middleware.ts'
 import type { ReadingRate } from './answers.ts'
 import { type Bodies, connectionOf, type TransportLimits } from './bodies.ts'
 import type { Budget } from './budget.ts'

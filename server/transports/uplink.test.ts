@@ -4,7 +4,10 @@ import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
-import { defaultConfig } from '../config/config.ts'
+import type { DownFrame, Draft } from '../../protocol/messages.ts'
+import { Refusal } from '../../protocol/refusal.ts'
+import { collectTraces, createManualTime } from '../../protocol/testing.ts'
+import { defaultEngine } from '../config/engine-settings.ts'
 import type { Delivery } from '../hub/delivery.ts'
 import type { Hub } from '../hub/hub.ts'
 import {
@@ -20,9 +23,6 @@ import { RateLimit } from '../hub/rate-limit.ts'
 import { output } from '../output.ts'
 import { fingerprintFor, type Grant, openGrant } from '../security/grants.ts'
 import { grantWith } from '../security/testing.ts'
-import type { DownFrame, Draft } from '../wire/messages.ts'
-import { Refusal } from '../wire/refusal.ts'
-import { collectTraces, createManualTime } from '../wire/testing.ts'
 import { Bodies } from './bodies.ts'
 import { Budget } from './budget.ts'
 import { InboundFrames } from './inbound-frames.ts'
@@ -56,7 +56,7 @@ async function openInbound({
   grant = openGrant,
   fingerprint = null,
   maxMessageBytes = 2000,
-  unfinishedBytes = defaultConfig.limits.unfinishedBytes,
+  unfinishedBytes = defaultEngine.limits.unfinishedBytes,
   instead,
   complete = (draft) => draft,
   ...change
@@ -67,7 +67,7 @@ async function openInbound({
   const answers: DownFrame[] = []
   const reader = { isBehind: false, isClosed: false, send: ({ frame }: Delivery) => void answers.push(frame) }
   const flow: string[] = []
-  const budget = new Budget({ ...defaultConfig.limits, unfinishedBytes }, opened.time)
+  const budget = new Budget({ ...defaultEngine.limits, unfinishedBytes }, opened.time)
   const inbound = new InboundFrames({
     admission: { ...hubAdmission, complete },
     hub: Object.assign(opened.hub, instead),
@@ -484,7 +484,7 @@ async function post(
   const bodies = new Bodies({
     limits,
     timers: time,
-    budget: new Budget(defaultConfig.limits, time),
+    budget: new Budget(defaultEngine.limits, time),
     penalties,
   })
   mountUplink({

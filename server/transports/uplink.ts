@@ -2,14 +2,14 @@
 
 import { channel } from 'node:diagnostics_channel'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { maxJsonDepth, measureJson } from '../../protocol/json-depth.ts'
+import type { Draft, Refused, Stored } from '../../protocol/messages.ts'
+import { Refusal } from '../../protocol/refusal.ts'
+import { trace } from '../../protocol/trace.ts'
 import { counted } from '../http/refusals.ts'
 import { admitBeat, idOf } from '../hub/admission.ts'
 import { fingerprintFor, type Grant, refuseName, refuseWriting } from '../security/grants.ts'
 import { grantOf } from '../security/middleware.ts'
-import { maxJsonDepth, measureJson } from '../wire/json-depth.ts'
-import type { Draft, Refused, Stored } from '../wire/messages.ts'
-import { Refusal } from '../wire/refusal.ts'
-import { trace } from '../wire/trace.ts'
 import { type AnyRequest, connectionOf } from './bodies.ts'
 import { admitOwner, type Mounting, queryOf } from './transport.ts'
 

@@ -5,7 +5,7 @@ import { EventEmitter } from 'node:events'
 import { PassThrough, type Writable } from 'node:stream'
 import { test } from 'node:test'
 import * as ws from 'ws'
-import { defaultConfig } from '../config/config.ts'
+import { defaultEngine } from '../config/engine-settings.ts'
 import { hubAdmission, openHub, settled } from '../hub/hub-testing.ts'
 import { openGrant } from '../security/grants.ts'
 import { Budget } from './budget.ts'
@@ -69,7 +69,7 @@ async function openSockets(names: readonly string[]) {
   const onSocket = (_path: string, handler: SocketHandler) => {
     open = handler
   }
-  const budget = new Budget(defaultConfig.limits, time)
+  const budget = new Budget(defaultEngine.limits, time)
   const router = { get: () => undefined }
   websocket({
     hub,

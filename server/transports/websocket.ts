@@ -1,11 +1,11 @@
 // WebSocket, both ways: each frame is one JSON text (RFC 6455; over HTTP/2, RFC 8441).
 
 import type { WebSocket } from 'ws'
+import { byeCodes } from '../../protocol/messages.ts'
+import { Refusal } from '../../protocol/refusal.ts'
 import { counted } from '../http/refusals.ts'
 import { bytesHeldBy, type Framing } from '../hub/delivery.ts'
 import { output } from '../output.ts'
-import { byeCodes } from '../wire/messages.ts'
-import { Refusal } from '../wire/refusal.ts'
 import { maxBytesFor } from './bodies.ts'
 import { largestFrame, UnfinishedFrame, Valve } from './budget.ts'
 import { InboundFrames } from './inbound-frames.ts'

@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict'
 import { duplexPair } from 'node:stream'
 import { test } from 'node:test'
+import type { Message } from '../../protocol/messages.ts'
+import { Refusal } from '../../protocol/refusal.ts'
 import { type LogParts, logFull, logUnavailable } from '../log/log.ts'
 import { testLogContract } from '../log/log-contract.ts'
 import {
@@ -17,8 +19,6 @@ import {
   toyTypes,
 } from '../log/log-testing.ts'
 import { createMemoryLog } from '../log/memory-log.ts'
-import type { Message } from '../wire/messages.ts'
-import { Refusal } from '../wire/refusal.ts'
 import { hostLog, joinLog } from './shared-log.ts'
 
 const given: LogParts = {

@@ -1,10 +1,10 @@
 // Shares one log among a machine's processes, over a stream with one JSON object per line.
 
 import type { Duplex } from 'node:stream'
+import { type Cursor, type Draft, isKind, type Kind, type Message } from '../../protocol/messages.ts'
+import { Refusal, type RefusalCode } from '../../protocol/refusal.ts'
 import { Followers } from '../log/history-log.ts'
 import { type Bus, type Identified, type Log, logClosed, logUnavailable, type Outage } from '../log/log.ts'
-import { type Cursor, type Draft, isKind, type Kind, type Message } from '../wire/messages.ts'
-import { Refusal, type RefusalCode } from '../wire/refusal.ts'
 
 /**
  * Arguments as plain data; a set of channels is a list. Both ends have the same version: shapes are

@@ -5,10 +5,10 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import type { ByHttp } from '../../protocol/modes.ts'
+import type { Timers } from '../../protocol/time.ts'
 import { endsWithin } from '../../scripts/process.ts'
 import { output } from '../output.ts'
-import type { ByHttp } from '../wire/modes.ts'
-import type { Timers } from '../wire/time.ts'
 
 /**
  * Several processes of one server, each with its own listening sockets on the same ports

@@ -1,11 +1,11 @@
 // The view that compares the modes from this browser, and diagnoses the network.
 
 import { type ReactNode, useEffect, useRef, useState } from 'react'
+import type { PageStart } from '../../app/shared/page-messages.ts'
 import { limitToSlots } from '../../client/transports.ts'
 import { browserTimers, newName } from '../../client/wire.ts'
-import type { PageStart } from '../../server/page/page-messages.ts'
-import { nameUnder } from '../../server/wire/messages.ts'
-import { connections, modes, type WindowMode, windowModes } from '../../server/wire/modes.ts'
+import { nameUnder } from '../../protocol/messages.ts'
+import { connections, modes, type WindowMode, windowModes } from '../../protocol/modes.ts'
 import { freeTransports } from '../axios-http.ts'
 import { type CommonProps, type PageProps, useView } from '../page/hooks.ts'
 import { addressInView } from '../page/views.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Mode, modes, type WindowMode, windowModes } from '../../server/wire/modes.ts'
-import { createSeededRandom, drawNormal, shuffled } from '../../server/wire/time.ts'
+import { type Mode, modes, type WindowMode, windowModes } from '../../protocol/modes.ts'
+import { createSeededRandom, drawNormal, shuffled } from '../../protocol/time.ts'
 import {
   estimateOf,
   failureOf,

@@ -2,8 +2,8 @@
 
 import { holm, mean, meanOfClusters } from '../../client/statistics.ts'
 import type { Closing } from '../../client/transports.ts'
-import type { WindowHttp, WindowMode } from '../../server/wire/modes.ts'
-import type { Random } from '../../server/wire/time.ts'
+import type { WindowHttp, WindowMode } from '../../protocol/modes.ts'
+import type { Random } from '../../protocol/time.ts'
 import { formatMs } from '../page/wording.ts'
 
 export interface Plan {

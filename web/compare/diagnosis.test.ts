@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { modeNamed, modes, windowModeNamed } from '../../server/wire/modes.ts'
+import { modeNamed, modes, windowModeNamed } from '../../protocol/modes.ts'
 import { choiceReason, choices, diagnoseStreams, drawback, type Trial } from './diagnosis.ts'
 
 /** These modes get through; those in `cut` are cut when idle. */

@@ -1,8 +1,8 @@
 // Diagnoses the path from a client to a server by trials of the modes: one sentence per question.
 
 import type { Closing } from '../../client/transports.ts'
-import type { ClockReading } from '../../server/wire/clock-estimate.ts'
-import { connections, type WindowHttp, type WindowMode } from '../../server/wire/modes.ts'
+import type { ClockReading } from '../../protocol/clock-estimate.ts'
+import { connections, type WindowHttp, type WindowMode } from '../../protocol/modes.ts'
 
 export interface Trial {
   readonly mode: WindowMode

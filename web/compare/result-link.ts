@@ -1,6 +1,6 @@
 // Encodes a result compactly in an address's fragment, and validates it on reading.
 
-import { windowHttpVersions, windowModeNamed } from '../../server/wire/modes.ts'
+import { windowHttpVersions, windowModeNamed } from '../../protocol/modes.ts'
 import { failures, maxRoundsAsked, type Result, type Row } from './comparison.ts'
 
 const prefix = '#compared='

@@ -1,10 +1,10 @@
 // Measures each mode in turns, with its own sender and receiver in this page and one clock.
 
+import { probesChannel } from '../../app/shared/page-messages.ts'
 import { type Closing, Connection, type Opening, type Transports } from '../../client/transports.ts'
-import { probesChannel } from '../../server/page/page-messages.ts'
-import type { DownFrame } from '../../server/wire/messages.ts'
-import type { WindowHttp, WindowMode } from '../../server/wire/modes.ts'
-import { type Random, shuffled, type Timers } from '../../server/wire/time.ts'
+import type { DownFrame } from '../../protocol/messages.ts'
+import type { WindowHttp, WindowMode } from '../../protocol/modes.ts'
+import { type Random, shuffled, type Timers } from '../../protocol/time.ts'
 import { isLastRound, type Plan, pauseBefore, type Turn } from './comparison.ts'
 
 export interface MeasuringParts {

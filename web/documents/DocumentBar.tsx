@@ -1,8 +1,8 @@
 // The document's title, editable in place, and the controls of the document.
 
 import { type ComponentType, type FormEvent, useEffect, useRef, useState } from 'react'
-import { documentPath } from '../../server/page/document-api.ts'
-import { maxTitleLength, titleFrom } from '../../server/page/page-messages.ts'
+import { documentPath } from '../../app/shared/document-api.ts'
+import { maxTitleLength, titleFrom } from '../../app/shared/page-messages.ts'
 import { LateCode } from '../late-code.ts'
 import { Menu } from '../page/Controls.tsx'
 import { type PageProps, useMayWrite, useView } from '../page/hooks.ts'

@@ -3,16 +3,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as Y from 'yjs'
-import {
-  escapeHtml,
-  readCode,
-  readHtml,
-  readText,
-  writeFragment,
-  writeHtml,
-} from '../../server/document/html.ts'
-import { shortened } from '../../server/document/line-reader.ts'
-import { readMarkdown, writeMarkdown } from '../../server/document/markdown.ts'
+import { readCode, readHtml, readText, writeFragment, writeHtml } from '../../app/document/html.ts'
+import { shortened } from '../../app/document/line-reader.ts'
+import { readMarkdown, writeMarkdown } from '../../app/document/markdown.ts'
 import {
   createDocument,
   documentText,
@@ -20,12 +13,13 @@ import {
   linesOf,
   safeImage,
   textOf,
-} from '../../server/document/rich-text.ts'
-import { changesBetween } from '../../server/document/text-diff.ts'
-import { titleFrom } from '../../server/page/page-messages.ts'
-import { cutText, piecesOf, withoutHalves } from '../../server/wire/graphemes.ts'
-import { randomTexts, replacementsIn } from '../../server/wire/testing.ts'
-import { createSeededRandom } from '../../server/wire/time.ts'
+} from '../../app/document/rich-text.ts'
+import { changesBetween } from '../../app/document/text-diff.ts'
+import { titleFrom } from '../../app/shared/page-messages.ts'
+import { cutText, piecesOf, withoutHalves } from '../../protocol/graphemes.ts'
+import { escapeHtml } from '../../protocol/html-text.ts'
+import { randomTexts, replacementsIn } from '../../protocol/testing.ts'
+import { createSeededRandom } from '../../protocol/time.ts'
 import { inBatches } from '../editor/edits.ts'
 import { cleanName, initialsOf } from '../editor/presence.ts'
 import { channelFor } from './document-names.ts'

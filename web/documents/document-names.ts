@@ -1,9 +1,9 @@
 // Documents by name: the channel of a new one, and the search in the list.
 
-import type { ListedDocument } from '../../server/page/document-api.ts'
-import { pageOfOverview, windChannel } from '../../server/page/page-messages.ts'
-import { graphemeBefore } from '../../server/wire/graphemes.ts'
-import { isChannelName } from '../../server/wire/messages.ts'
+import type { ListedDocument } from '../../app/shared/document-api.ts'
+import { pageOfOverview, windChannel } from '../../app/shared/page-messages.ts'
+import { graphemeBefore } from '../../protocol/graphemes.ts'
+import { isChannelName } from '../../protocol/messages.ts'
 
 /** The channel for a document with this name; null if it has no letter or digit. */
 export function channelFor(name: string): string | null {

@@ -1,11 +1,11 @@
 // Documents as a window sees them: addresses, and the server's list and invitations.
 
+import { type DocumentList, documentPath, type InvitationAnswer } from '../../app/shared/document-api.ts'
+import { titleFrom } from '../../app/shared/page-messages.ts'
 import { asClosing } from '../../client/transports.ts'
 import { browserTimers, newName } from '../../client/wire.ts'
-import { type DocumentList, documentPath, type InvitationAnswer } from '../../server/page/document-api.ts'
-import { titleFrom } from '../../server/page/page-messages.ts'
-import type { HistoryPortion } from '../../server/wire/document-history.ts'
-import { type Bodies, type Kind, nameUnder } from '../../server/wire/messages.ts'
+import type { HistoryPortion } from '../../protocol/document-history.ts'
+import { type Bodies, type Kind, nameUnder } from '../../protocol/messages.ts'
 import { openHttp } from '../axios-http.ts'
 import type { BrowserKey } from '../page-session.ts'
 

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { writeHtml } from '../../server/document/html.ts'
-import { wrongFiles } from '../../server/document/wrong-files-testing.ts'
+import { writeHtml } from '../../app/document/html.ts'
+import { wrongFiles } from '../../app/document/wrong-files-testing.ts'
 import { readImport } from './import-file.ts'
 
 const bytes = (text: string) => Buffer.from(text, 'latin1')

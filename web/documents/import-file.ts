@@ -1,10 +1,10 @@
 // Files to import: HTML, Markdown and plain text in any encoding, read as lines.
 
 import sniffEncoding from 'html-encoding-sniffer'
-import { kindOfFile } from '../../server/document/file-kind.ts'
-import { readHtml, readText } from '../../server/document/html.ts'
-import { readMarkdown } from '../../server/document/markdown.ts'
-import type { Line } from '../../server/document/rich-text.ts'
+import { kindOfFile } from '../../app/document/file-kind.ts'
+import { readHtml, readText } from '../../app/document/html.ts'
+import { readMarkdown } from '../../app/document/markdown.ts'
+import type { Line } from '../../app/document/rich-text.ts'
 import { importNotes } from './import-notes.ts'
 
 /** Bytes. A longer text would not fit into a document. */

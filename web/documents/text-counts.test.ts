@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readHtml } from '../../server/document/html.ts'
+import { readHtml } from '../../app/document/html.ts'
 import { countsOf } from './text-counts.ts'
 
 function count(html: string): [words: number, characters: number] {

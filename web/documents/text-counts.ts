@@ -1,6 +1,6 @@
 // The words and characters of a document, as readers of each script would count them.
 
-import { imageCharacter, type Line } from '../../server/document/rich-text.ts'
+import { imageCharacter, type Line } from '../../app/document/rich-text.ts'
 
 /**
  * Counts Unicode words (UAX #29, 4), by dictionary in scripts without spaces, and grapheme clusters

@@ -9,7 +9,7 @@ import {
   useRef,
   useState,
 } from 'react'
-import { safeLink } from '../../server/document/rich-text.ts'
+import { safeLink } from '../../app/document/rich-text.ts'
 import { dropKeptSelection, focusByKey, keepFocus, keepSelection } from '../page/hooks.ts'
 import { takePastes } from './clipboard.ts'
 import type { EditorCommands, EditorState } from './commands.ts'

@@ -18,10 +18,10 @@ import {
   softBreak,
   startOfLine,
   type TextRange,
-} from '../../server/document/rich-text.ts'
-import { changesBetween } from '../../server/document/text-diff.ts'
-import { withoutHalves } from '../../server/wire/graphemes.ts'
-import type { Cancel } from '../../server/wire/time.ts'
+} from '../../app/document/rich-text.ts'
+import { changesBetween } from '../../app/document/text-diff.ts'
+import { withoutHalves } from '../../protocol/graphemes.ts'
+import type { Cancel } from '../../protocol/time.ts'
 import { inNextFrame } from '../frames.ts'
 import { type EditorCommands, type EditorState, type Mark, marks } from './commands.ts'
 import {
@@ -266,7 +266,7 @@ export class Binding {
     })
   }
 
-  /** Reads back what the browser or other code changed in the DOM. */
+  /** Reads back changes of the DOM by the browser or other code. */
   #readBack(records: readonly MutationRecord[]): void {
     this.#unread.push(...records)
     if (this.#isComposing || this.#unread.length === 0) return
@@ -574,7 +574,7 @@ export class Binding {
     if (this.#isComposing || event.isComposing || /Composition/.test(inputType) || !event.cancelable) return
     event.preventDefault()
     const asked = this.#targetOf(event)
-    // Reads what the browser did before.
+    // Reads earlier changes by the browser.
     this.#readBack(this.#observer.takeRecords())
     const range = this.#range()
     if (!range) return

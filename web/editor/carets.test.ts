@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { JSDOM } from 'jsdom'
-import { createManualTime } from '../../server/wire/testing.ts'
+import { createManualTime } from '../../protocol/testing.ts'
 
 const { window } = new JSDOM('<div><div id="root"></div></div>')
 

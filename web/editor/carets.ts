@@ -1,6 +1,6 @@
 // Draws the other windows' carets and selections beside the text, never inside it.
 
-import type { Cancel, Timers } from '../../server/wire/time.ts'
+import type { Cancel, Timers } from '../../protocol/time.ts'
 import { inNextFrame } from '../frames.ts'
 import type { Binding } from './binding.ts'
 import type { Caret } from './presence.ts'

@@ -1,8 +1,8 @@
 // Content of clipboard and drags: written from a document's lines, and read as such.
 
-import * as html from '../../server/document/html.ts'
-import { shortened } from '../../server/document/line-reader.ts'
-import { imageCharacter, type Line, safeImage, type TextRun } from '../../server/document/rich-text.ts'
+import * as html from '../../app/document/html.ts'
+import { shortened } from '../../app/document/line-reader.ts'
+import { imageCharacter, type Line, safeImage, type TextRun } from '../../app/document/rich-text.ts'
 import { importCode } from '../documents/import-code.ts'
 import { formatUnkept, importNotes } from '../documents/import-notes.ts'
 

@@ -1,6 +1,6 @@
 // Events of clipboard and drags: copied text keeps its formatting, and inserted content is cleaned.
 
-import { type Line, safeLink } from '../../server/document/rich-text.ts'
+import { type Line, safeLink } from '../../app/document/rich-text.ts'
 import { importCode } from '../documents/import-code.ts'
 import { LateCode } from '../late-code.ts'
 import type { Binding } from './binding.ts'

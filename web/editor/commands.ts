@@ -1,6 +1,6 @@
 // Applies toolbar, keys and paste to the document.
 
-import type { Line } from '../../server/document/rich-text.ts'
+import type { Line } from '../../app/document/rich-text.ts'
 
 export const marks = ['bold', 'italic', 'underline', 'strike', 'code', 'sub', 'super'] as const
 export type Mark = (typeof marks)[number]

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { changeLines, depthsOf, type Line, type Marks } from '../../server/document/rich-text.ts'
+import { changeLines, depthsOf, type Line, type Marks } from '../../app/document/rich-text.ts'
 import {
   deleteText,
   type Edit,

@@ -16,8 +16,8 @@ import {
   plainFormat,
   startOfLine,
   type TextRange,
-} from '../../server/document/rich-text.ts'
-import { graphemeAfter, graphemeBefore, piecesOf } from '../../server/wire/graphemes.ts'
+} from '../../app/document/rich-text.ts'
+import { graphemeAfter, graphemeBefore, piecesOf } from '../../protocol/graphemes.ts'
 import type { Block, ListKind, Mark } from './commands.ts'
 
 /** The ends of a selection, as indices in the text. */

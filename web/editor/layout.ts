@@ -1,6 +1,6 @@
 // Where the text is on screen: rectangles of ranges; scrolling that keeps or reveals a place.
 
-import { type Line, lengthOf } from '../../server/document/rich-text.ts'
+import { type Line, lengthOf } from '../../app/document/rich-text.ts'
 import { linesIn } from './edits.ts'
 import type { Rendering } from './rendering.ts'
 

@@ -10,8 +10,8 @@ import {
   removeAwarenessStates,
 } from 'y-protocols/awareness'
 import * as Y from 'yjs'
-import { createDocument, documentText } from '../../server/document/rich-text.ts'
-import { createManualTime } from '../../server/wire/testing.ts'
+import { createDocument, documentText } from '../../app/document/rich-text.ts'
+import { createManualTime } from '../../protocol/testing.ts'
 import { cleanName, initialsOf, type Person, Presence, placeAfter, unchosenName } from './presence.ts'
 
 interface RoomWindow {

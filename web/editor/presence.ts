@@ -3,11 +3,11 @@
 import { fromBase64 } from 'lib0/buffer'
 import type { Awareness } from 'y-protocols/awareness'
 import * as Y from 'yjs'
-import { documentText } from '../../server/document/rich-text.ts'
-import { maxNameCharacters } from '../../server/page/page-messages.ts'
-import { cutText, graphemeAfter } from '../../server/wire/graphemes.ts'
-import { fingerprintIn, type Message } from '../../server/wire/messages.ts'
-import { nothingPlanned, type Timers } from '../../server/wire/time.ts'
+import { documentText } from '../../app/document/rich-text.ts'
+import { maxNameCharacters } from '../../app/shared/page-messages.ts'
+import { cutText, graphemeAfter } from '../../protocol/graphemes.ts'
+import { fingerprintIn, type Message } from '../../protocol/messages.ts'
+import { nothingPlanned, type Timers } from '../../protocol/time.ts'
 import type { Binding } from './binding.ts'
 
 export interface Person {

@@ -3,8 +3,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { JSDOM } from 'jsdom'
-import { type Change, changeLines, isEnded, type Line, lengthOf } from '../../server/document/rich-text.ts'
-import { createSeededRandom } from '../../server/wire/time.ts'
+import { type Change, changeLines, isEnded, type Line, lengthOf } from '../../app/document/rich-text.ts'
+import { createSeededRandom } from '../../protocol/time.ts'
 
 const rounds = Number(process.env.CROSSWIND_ROUNDS ?? 8)
 const firstSeed = Number(process.env.CROSSWIND_SEED ?? 1)

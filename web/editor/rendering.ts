@@ -1,6 +1,6 @@
 // The document's lines as DOM: draws minimal changes, maps positions both ways.
 
-import { LineReader } from '../../server/document/line-reader.ts'
+import { LineReader } from '../../app/document/line-reader.ts'
 import {
   depthsOf,
   findIn,
@@ -14,9 +14,9 @@ import {
   softBreak,
   startOfLine,
   type TextRange,
-} from '../../server/document/rich-text.ts'
-import { commonEnds } from '../../server/document/text-diff.ts'
-import { withoutHalves } from '../../server/wire/graphemes.ts'
+} from '../../app/document/rich-text.ts'
+import { commonEnds } from '../../app/document/text-diff.ts'
+import { withoutHalves } from '../../protocol/graphemes.ts'
 
 /** A piece of a line's content that text offsets count: a text node, a break or an image. */
 interface Leaf {

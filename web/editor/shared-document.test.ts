@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as Y from 'yjs'
-import type { Draft, Message } from '../../server/wire/messages.ts'
+import type { Draft, Message } from '../../protocol/messages.ts'
 import { createRecorder } from '../lab.ts'
 import type { Binding, BindingParts } from './binding.ts'
 import { SharedDocument } from './shared-document.ts'

@@ -2,8 +2,8 @@
 
 import { toBase64 } from 'lib0/buffer'
 import * as Y from 'yjs'
-import { createDocument, documentText, type Line, linesOf } from '../../server/document/rich-text.ts'
-import type { Draft, Message, UpdateBody } from '../../server/wire/messages.ts'
+import { createDocument, documentText, type Line, linesOf } from '../../app/document/rich-text.ts'
+import type { Draft, Message, UpdateBody } from '../../protocol/messages.ts'
 import type { Recorder } from '../lab.ts'
 import type { Binding, BindingParts } from './binding.ts'
 import { EditHistory } from './undo.ts'

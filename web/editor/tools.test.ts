@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { safeLink } from '../../server/document/rich-text.ts'
+import { safeLink } from '../../app/document/rich-text.ts'
 import { addressTyped, isPressOf, keysShown, keysSpoken, otherShortcuts, tools } from './tools.ts'
 
 const none = { ctrlKey: false, metaKey: false, shiftKey: false, altKey: false }

@@ -1,6 +1,6 @@
 // The editor's tools with their keys: one table for toolbar, tooltips, key handler and shortcuts.
 
-import { safeLink } from '../../server/document/rich-text.ts'
+import { safeLink } from '../../app/document/rich-text.ts'
 import type { EditorCommands, EditorState } from './commands.ts'
 
 interface ToolTarget {

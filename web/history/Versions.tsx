@@ -7,8 +7,8 @@ import {
   type Line,
   type ListPart,
   partsOf,
-} from '../../server/document/rich-text.ts'
-import { maxTitleLength, titleFrom } from '../../server/page/page-messages.ts'
+} from '../../app/document/rich-text.ts'
+import { maxTitleLength, titleFrom } from '../../app/shared/page-messages.ts'
 import { askHistory } from '../documents/document-requests.ts'
 import { colourFor } from '../editor/presence.ts'
 import { type PageProps, useMayWrite, useView } from '../page/hooks.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { toBase64 } from 'lib0/buffer'
 import * as Y from 'yjs'
-import { createDocument, documentText, textOf } from '../../server/document/rich-text.ts'
+import { createDocument, documentText, textOf } from '../../app/document/rich-text.ts'
 import { formatAuthor, Replay } from './replay.ts'
 
 /** Two windows that type into one document; each change is an update in the log. */

@@ -9,9 +9,9 @@ import {
   type Line,
   linesOf,
   type TextRun,
-} from '../../server/document/rich-text.ts'
-import type { HistoryPortion } from '../../server/wire/document-history.ts'
-import { fingerprintIn } from '../../server/wire/messages.ts'
+} from '../../app/document/rich-text.ts'
+import type { HistoryPortion } from '../../protocol/document-history.ts'
+import { fingerprintIn } from '../../protocol/messages.ts'
 import { cleanName, unchosenName } from '../editor/presence.ts'
 
 /** Text in a line by one author, in order. */

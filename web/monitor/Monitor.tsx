@@ -3,8 +3,8 @@
 import { useEffect, useState } from 'react'
 import { asClosing } from '../../client/transports.ts'
 import { browserTimers } from '../../client/wire.ts'
-import { type MonitorProcess, type MonitorReply, secondsKept } from '../../server/wire/monitor.ts'
-import { type Cancel, nothingPlanned } from '../../server/wire/time.ts'
+import { type MonitorProcess, type MonitorReply, secondsKept } from '../../protocol/monitor.ts'
+import { type Cancel, nothingPlanned } from '../../protocol/time.ts'
 import { openHttp } from '../axios-http.ts'
 import {
   chartsOf,

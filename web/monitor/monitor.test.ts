@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { MonitorProcess, MonitorSecond } from '../../server/wire/monitor.ts'
+import type { MonitorProcess, MonitorSecond } from '../../protocol/monitor.ts'
 import { chartsOf, formatServer, formatTrouble, newestOf, processRows, withReply } from './monitor.ts'
 
 const quantiles = { p50: 0.4, p90: 1, p99: 2.5, max: 30 }

@@ -5,7 +5,7 @@ import {
   type MonitorReply,
   type MonitorSecond,
   secondsKept,
-} from '../../server/wire/monitor.ts'
+} from '../../protocol/monitor.ts'
 import { formatMs } from '../page/wording.ts'
 
 export interface MonitorChart {

@@ -3,7 +3,7 @@
 import type { AnchorHTMLAttributes, MouseEvent } from 'react'
 import { lackingTransports } from '../../client/transports.ts'
 import { browserTimers } from '../../client/wire.ts'
-import { isShared, modeFor, type Share, type WindowMode } from '../../server/wire/modes.ts'
+import { isShared, modeFor, type Share, type WindowMode } from '../../protocol/modes.ts'
 import { homeAddress } from '../documents/document-requests.ts'
 import { offeredModes } from '../page-session.ts'
 import { type LastMedians, readMedians } from '../store.ts'

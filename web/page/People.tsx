@@ -1,7 +1,7 @@
 // People on the page: badges in the header, and a list with this window's own name.
 
 import { type FormEvent, useEffect, useRef, useState } from 'react'
-import { maxNameCharacters } from '../../server/page/page-messages.ts'
+import { maxNameCharacters } from '../../app/shared/page-messages.ts'
 import { initialsOf, type Person } from '../editor/presence.ts'
 import { usePopup } from './Controls.tsx'
 import { type CommonProps, useView } from './hooks.ts'

@@ -1,8 +1,8 @@
 // User actions: everything that components know of the page besides its store.
 
-import type { Line } from '../../server/document/rich-text.ts'
-import type { PageStart } from '../../server/page/page-messages.ts'
-import { type WindowMode, windowModeNamed } from '../../server/wire/modes.ts'
+import type { Line } from '../../app/document/rich-text.ts'
+import type { PageStart } from '../../app/shared/page-messages.ts'
+import { type WindowMode, windowModeNamed } from '../../protocol/modes.ts'
 import { addressOfDocument, createDocument, deleteDocument } from '../documents/document-requests.ts'
 import { importCode } from '../documents/import-code.ts'
 import type { EditingSession } from '../editing-session.ts'

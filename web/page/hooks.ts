@@ -1,10 +1,10 @@
 // Shared by components: props, actions, hooks for store and clock, menu keys.
 
 import { type KeyboardEvent, useEffect, useReducer, useState, useSyncExternalStore } from 'react'
+import type { PageStart } from '../../app/shared/page-messages.ts'
 import type { OutboxState } from '../../client/drafts.ts'
 import { browserTimers } from '../../client/wire.ts'
-import type { PageStart } from '../../server/page/page-messages.ts'
-import { windowModeNamed } from '../../server/wire/modes.ts'
+import { windowModeNamed } from '../../protocol/modes.ts'
 import type { Store, View } from '../store.ts'
 import type { PageActions } from './actions.ts'
 import { http1Warning } from './wording.ts'

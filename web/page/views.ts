@@ -1,6 +1,6 @@
 // The views and their addresses. A new view is a row here; its parts are in App.tsx.
 
-import { excerptOf } from '../../server/wire/graphemes.ts'
+import { excerptOf } from '../../protocol/graphemes.ts'
 
 export type Part = 'document' | 'wind' | 'history' | 'comparison' | 'monitor'
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { OutboxState } from '../../client/drafts.ts'
-import { modeNamed, windowModes } from '../../server/wire/modes.ts'
+import { modeNamed, windowModes } from '../../protocol/modes.ts'
 import { firstView, type ShownLink } from '../store.ts'
 import {
   explanations,

@@ -1,7 +1,7 @@
 // The sentences of header, menus and notices: link, HTTP/1.1 limit, windows, edits, clock.
 
 import type { OutboxState } from '../../client/drafts.ts'
-import { isShared, nameInUse, type Share, type WindowMode, windowModeNamed } from '../../server/wire/modes.ts'
+import { isShared, nameInUse, type Share, type WindowMode, windowModeNamed } from '../../protocol/modes.ts'
 import type { DeletionView, ShownLink, View } from '../store.ts'
 
 /** `now`: ms since the epoch. */

@@ -1,8 +1,8 @@
 // The history of speed and direction: its length, a summary and two plots.
 
 import { type KeyboardEvent, memo, useEffect, useId, useRef, useState } from 'react'
+import type { WindHistory } from '../../app/shared/wind-history.ts'
 import { browserTimers } from '../../client/wire.ts'
-import type { WindHistory } from '../../server/page/wind-history.ts'
 import { Segments } from '../page/Controls.tsx'
 import { type CommonProps, useView } from '../page/hooks.ts'
 import { historyMinutes, unitShown } from '../store.ts'

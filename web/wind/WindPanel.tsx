@@ -1,8 +1,8 @@
 // The live wind: dial, words, figures, history, source and faults.
 
 import { Fragment, memo, useLayoutEffect, useRef } from 'react'
-import type { SensorSource } from '../../server/page/page-messages.ts'
-import { isWindUnit } from '../../server/page/wind-units.ts'
+import type { SensorSource } from '../../app/shared/page-messages.ts'
+import { isWindUnit } from '../../sensor/wind-units.ts'
 import { type CommonProps, useNow, useView } from '../page/hooks.ts'
 import { Caution, LineIcon } from '../page/Icons.tsx'
 import { mountDial } from './dial-canvas.ts'

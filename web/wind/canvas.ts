@@ -1,6 +1,6 @@
 // Shared by dial and history: sharp canvases, visible-only redrawing and page colours.
 
-import type { Cancel } from '../../server/wire/time.ts'
+import type { Cancel } from '../../protocol/time.ts'
 
 /** In CSS pixels. */
 export interface CanvasSize {

@@ -1,7 +1,7 @@
 // The wind dial on its two canvases: card, spread, turning pointer and speed.
 
 import { browserTimers } from '../../client/wire.ts'
-import { vectorOf, wholeTurn } from '../../server/page/wind-units.ts'
+import { vectorOf, wholeTurn } from '../../sensor/wind-units.ts'
 import type { Store, WindView } from '../store.ts'
 import { createRedrawing, displayOf, keepSharp, type Look, lookOf, onLookChange, stroke } from './canvas.ts'
 import { type DialModel, dialModel, dialSentence, windModel } from './wind-view-model.ts'

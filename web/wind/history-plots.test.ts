@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { type PastWind, readSnapshot, WindHistory } from '../../server/page/wind-history.ts'
-import { measured, startAt } from '../../server/page/wind-testing.ts'
-import { createManualTime } from '../../server/wire/testing.ts'
+import { type PastWind, readSnapshot, WindHistory } from '../../app/shared/wind-history.ts'
+import { measured, startAt } from '../../app/shared/wind-testing.ts'
+import { createManualTime } from '../../protocol/testing.ts'
 import { createStore, firstView, type HistoryMinutes } from '../store.ts'
 import { createRecordingContext, fakeCanvas, fakePage, namedLookOf } from './canvas-testing.ts'
 import {

@@ -1,7 +1,7 @@
 // The history's two plots: kept up to date, drawn on canvases, with a cursor and its words.
 
-import type { WindHistory } from '../../server/page/wind-history.ts'
-import type { Cancel, Clock } from '../../server/wire/time.ts'
+import type { WindHistory } from '../../app/shared/wind-history.ts'
+import type { Cancel, Clock } from '../../protocol/time.ts'
 import { type Store, unitShown, type WindView } from '../store.ts'
 import {
   type CanvasSize,

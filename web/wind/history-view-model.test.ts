@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { ReadingBody } from '../../server/page/page-messages.ts'
-import { WindHistory } from '../../server/page/wind-history.ts'
-import { calm, fault, gustyWind, measured, startAt } from '../../server/page/wind-testing.ts'
-import { toMetresPerSecond, type WindUnit } from '../../server/page/wind-units.ts'
+import type { ReadingBody } from '../../app/shared/page-messages.ts'
+import { WindHistory } from '../../app/shared/wind-history.ts'
+import { calm, fault, gustyWind, measured, startAt } from '../../app/shared/wind-testing.ts'
+import { toMetresPerSecond, type WindUnit } from '../../sensor/wind-units.ts'
 import { type HistoryMinutes, historyMinutes } from '../store.ts'
 import { type Column, columnAt, formatMoment, historyModel, redrawMsFor } from './history-view-model.ts'
 

@@ -1,8 +1,8 @@
 // View model of the wind's history: columns, axes, summary.
 
-import { joinStretches, type WindHistory } from '../../server/page/wind-history.ts'
-import { gapMs, meanOf, minGustCoverMs, type Stretch } from '../../server/page/wind-statistics.ts'
-import { fromMetresPerSecond, type WindUnit } from '../../server/page/wind-units.ts'
+import { joinStretches, type WindHistory } from '../../app/shared/wind-history.ts'
+import { gapMs, meanOf, minGustCoverMs, type Stretch } from '../../app/shared/wind-statistics.ts'
+import { fromMetresPerSecond, type WindUnit } from '../../sensor/wind-units.ts'
 import type { HistoryMinutes } from '../store.ts'
 import { formatTime, speedDigits, speedIn, units, wholeDegrees } from './wind-words.ts'
 

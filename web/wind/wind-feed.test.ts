@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { type PastWind, readSnapshot, WindHistory } from '../../server/page/wind-history.ts'
-import { assertNear, fault, measured, startAt } from '../../server/page/wind-testing.ts'
-import type { Bodies, Message } from '../../server/wire/messages.ts'
+import { type PastWind, readSnapshot, WindHistory } from '../../app/shared/wind-history.ts'
+import { assertNear, fault, measured, startAt } from '../../app/shared/wind-testing.ts'
+import type { Bodies, Message } from '../../protocol/messages.ts'
 import type { ViewName } from '../page/views.ts'
 import { createStore, firstView, type ShownLink } from '../store.ts'
 import { createWindFeed, fillInPast } from './wind-feed.ts'

@@ -1,8 +1,8 @@
 // Feeds readings to history and store, and fetches the hour before this window opened.
 
-import { type PastWind, readSnapshot, WindHistory } from '../../server/page/wind-history.ts'
-import { isKind, type Message } from '../../server/wire/messages.ts'
-import type { Clock, Timers } from '../../server/wire/time.ts'
+import { type PastWind, readSnapshot, WindHistory } from '../../app/shared/wind-history.ts'
+import { isKind, type Message } from '../../protocol/messages.ts'
+import type { Clock, Timers } from '../../protocol/time.ts'
 import { openHttp } from '../axios-http.ts'
 import { partsOf } from '../page/views.ts'
 import type { Store } from '../store.ts'

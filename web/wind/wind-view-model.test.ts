@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { ReadingBody, SensorBody } from '../../server/page/page-messages.ts'
-import { noFigures, WindAggregator, type WindFigures } from '../../server/page/wind-statistics.ts'
-import { calm, fault, gustyWind, measured, startAt } from '../../server/page/wind-testing.ts'
+import type { ReadingBody, SensorBody } from '../../app/shared/page-messages.ts'
+import { noFigures, WindAggregator, type WindFigures } from '../../app/shared/wind-statistics.ts'
+import { calm, fault, gustyWind, measured, startAt } from '../../app/shared/wind-testing.ts'
 import { firstChoices, type WindChoices, type WindView } from '../store.ts'
 import { dialModel, dialSentence, figureModels, windModel } from './wind-view-model.ts'
 

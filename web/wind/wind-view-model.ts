@@ -1,8 +1,9 @@
 // View models of wind panel, figures and dial.
 
-import type { Axes, ReadingBody } from '../../server/page/page-messages.ts'
-import { meanMs, type WindFigures, type WindMean } from '../../server/page/wind-statistics.ts'
-import { toMetresPerSecond, type WindUnit } from '../../server/page/wind-units.ts'
+import type { ReadingBody } from '../../app/shared/page-messages.ts'
+import { meanMs, type WindFigures, type WindMean } from '../../app/shared/wind-statistics.ts'
+import type { Axes } from '../../sensor/readings.ts'
+import { toMetresPerSecond, type WindUnit } from '../../sensor/wind-units.ts'
 import { unitShown, type WindView } from '../store.ts'
 import {
   compassLetters,

@@ -1,8 +1,8 @@
 // The wind in words: directions, speeds, ages, sources and status codes.
 
-import type { SensorSource } from '../../server/page/page-messages.ts'
-import { gapMs } from '../../server/page/wind-statistics.ts'
-import { fromMetresPerSecond, type WindUnit, wholeTurn } from '../../server/page/wind-units.ts'
+import type { SensorSource } from '../../app/shared/page-messages.ts'
+import { gapMs } from '../../app/shared/wind-statistics.ts'
+import { fromMetresPerSecond, type WindUnit, wholeTurn } from '../../sensor/wind-units.ts'
 
 const points = [
   'north',

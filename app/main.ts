@@ -1,0 +1,234 @@
+// Entry point of the server: reads the configuration, starts, and drains on a signal.
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join, relative } from 'node:path'
+import { parseArgs } from 'node:util'
+import { z } from 'zod'
+import { ensureCertificate, loadCertificate, type PairFiles } from '../certs/certificate.ts'
+import { isLoopback, originFor } from '../scripts/addresses.ts'
+import { goOnWithoutOutput, leaveWhenDone, processTimers } from '../scripts/process.ts'
+import { workersOf } from '../server/library/options.ts'
+import { replaceWarnings } from '../server/node-internals.ts'
+import { output } from '../server/output.ts'
+import { describeLog } from '../server/serving.ts'
+import { isWorker, tellPrimary, workerName } from '../server/workers/workers.ts'
+import { isOpenTo } from './access.ts'
+import { type Config, loadConfig, readFlags, wantsHelp } from './config/config.ts'
+import { configHelp } from './config/schema.ts'
+import { startHttp3Front } from './http3-front.ts'
+import { type Server, startServer } from './server.ts'
+
+const signals = ['SIGINT', 'SIGTERM'] as const
+
+const root = join(import.meta.dirname, '..')
+/** Set by `npm run dev`. */
+const vite = process.env.CROSSWIND_VITE
+const webFolder = vite ? new URL(vite) : join(root, 'web/dist')
+
+const ownFlags = { open: z.boolean().default(false), http3: z.boolean().default(false) }
+
+leaveWhenDone()
+goOnWithoutOutput()
+print(formatAskedFor())
+output.trace(process.env.CROSSWIND_DEBUG, !isWorker())
+try {
+  if (wantsHelp(process.argv)) process.stdout.write(configHelp())
+  else await run()
+} catch (error) {
+  const why = error instanceof Error ? error.message : String(error)
+  // The first process prints it.
+  if (isWorker()) tellPrimary({ type: 'failed', why }, () => process.exit(1))
+  else output.say('not-started', `Crosswind did not start. ${why}`)
+  process.exitCode = 1
+}
+
+/** Read before the configuration, whose errors are printed too. */
+function formatAskedFor(): Config['logFormat'] {
+  const options = { 'log-format': { type: 'string' } } as const
+  const { values } = parseArgs({ args: process.argv.slice(2), options, strict: false })
+  return (values['log-format'] ?? process.env.CROSSWIND_LOG_FORMAT) === 'json' ? 'json' : 'text'
+}
+
+/** In JSON, also covers what Node prints by itself. */
+function print(format: Config['logFormat'], name = isWorker() ? workerName() : 'server'): void {
+  output.use(format, name)
+  if (format === 'text' || process.listenerCount('uncaughtException') > 0) return
+  replaceWarnings(({ name: kind, message }) => output.say('process-warning', `${kind}: ${message}`))
+  process.on('uncaughtException', (error) => {
+    output.incident('crashed', 'The server failed', error)
+    process.exit(1)
+  })
+}
+
+async function run(): Promise<void> {
+  const { own, settings } = readFlags(process.argv.slice(2), ownFlags)
+  const config = withHttp3(await loadConfig({ argv: settings, env: process.env, cwd: root }), own)
+  print(config.logFormat, isWorker() ? workerName() : workersOf(config) === 1 ? 'server' : 'log')
+  const certificate = await certificateFor(config)
+  const frontPort = frontPortOf(config, own)
+  const parts = { config, tls: certificate, webFolder, root, frontPort }
+  const served = await startServer(parts)
+  if (isWorker()) return
+  const server = frontPort === null ? served : await withFront(served, parts)
+  for (const signal of signals) process.once(signal, () => stop(server, config))
+  process.once('disconnect', () => stop(server, config))
+  void server.lost.then(() => {
+    process.exitCode = 1
+    return stop(server, config)
+  })
+  const address = originFor(config.host, server.ports[config.http] ?? server.ports['2'])
+  const { transport, http, host, sensor } = config
+  const fields = {
+    address,
+    host,
+    ports: server.ports,
+    transport,
+    http,
+    log: describeLog(config),
+    wind: sensor.source,
+  }
+  output.say(
+    'started',
+    `Crosswind is running at ${address}.`,
+    fields,
+    greeting(config, server, { address, advice: certificate.advice }),
+  )
+  // Tells a parent process (lab, tests).
+  process.send?.({ type: 'ready', ports: server.ports })
+  if (own.open) void openBrowser(address)
+}
+
+interface Http3Flag {
+  readonly http3: boolean
+}
+
+/** With a front, windows use HTTP/3 where they can. */
+function withHttp3(config: Config, { http3 }: Http3Flag): Config {
+  return http3 ? { ...config, http: '3' } : config
+}
+
+function frontPortOf({ http3Port }: Config, { http3 }: Http3Flag): number | null {
+  return http3 ? http3Port : null
+}
+
+/** The same server behind a front that serves HTTP/3; the front ends after it. */
+async function withFront(server: Server, { config, tls }: FrontedParts): Promise<Server> {
+  const { host, http3Port } = config
+  const settings = { host, port: http3Port, upstreamPort: server.ports['1.1'] }
+  try {
+    const front = await startHttp3Front({ ...settings, ...tls }, processTimers)
+    return {
+      ports: server.ports,
+      lost: server.lost,
+      async close() {
+        await server.close()
+        await front.close()
+      },
+    }
+  } catch (error) {
+    await server.close()
+    throw error
+  }
+}
+
+type Parts = Parameters<typeof startServer>[0]
+
+interface FrontedParts extends Pick<Parts, 'config'> {
+  readonly tls: PairFiles
+}
+
+async function certificateFor({ tls }: Config) {
+  const { certFile, keyFile } = tls
+  if (certFile !== null && keyFile !== null) {
+    const { cert, key } = await loadCertificate({ certFile, keyFile }, new Date())
+    return { cert, key, certFile, keyFile, advice: `Certificate: ${certFile}` }
+  }
+  const made = await ensureCertificate({ directory: join(root, 'certs'), now: new Date() })
+  if (made.reason !== null) output.say('certificate-made', `A new certificate was created: ${made.reason}.`)
+  const file = relative(process.cwd(), made.authorityFile)
+  const advice = `A browser does not know this certificate: trust ${file} once\n  (docs/operating.md, "Certificates"), or accept it for now.`
+  return { ...made, advice }
+}
+
+interface Greeted {
+  readonly address: string
+  readonly advice: string
+}
+
+function greeting(config: Config, { ports }: Server, { address, advice }: Greeted): string {
+  const { transport, http, host, sensor } = config
+  const wind = {
+    simulated: `simulated, ${sensor.strength}`,
+    serial: `WindSonic on ${sensor.path}`,
+    recorded: `recorded, ${sensor.file}`,
+    remote: `from another server of the stream ${config.nats.stream}`,
+    none: `none: --sensor-source simulated provides one,\n          npm run sensor -- --list  lists the ports of real ones`,
+  }[sensor.source]
+  const lines = [
+    '',
+    `  Crosswind is running: open  ${address}  in two windows.`,
+    '',
+    `  Mode    ${transport} (HTTP/${http}); change it in a window's menu or in crosswind.config.ts`,
+    `  Ports   ${ports['2']} HTTP/2, ${ports['1.1']} HTTP/1.1 alone`,
+    ...(ports['3'] === undefined ? [] : [`  HTTP/3  port ${ports['3']}, by Caddy`]),
+    `  Wind    ${wind}`,
+    ...(workersOf(config) > 1
+      ? [`  Workers ${workersOf(config)} processes serve the windows, one more has the log`]
+      : []),
+    ...(config.broker === 'nats'
+      ? [`  Log     NATS, stream ${config.nats.stream} at ${config.nats.servers.join(', ')}`]
+      : []),
+    ...(config.broker === 'sqs'
+      ? [
+          `  Log     behind SQS, queue ${config.sqs.queue} at ${config.sqs.endpoint ?? `AWS, ${config.sqs.region}`}`,
+        ]
+      : []),
+    '',
+    `  ${advice}`,
+  ]
+  if (!isOpenTo(config)) lines.push('', '  It requires an invitation:  npm run invite  creates a link.')
+  else if (!isLoopback(host))
+    lines.push('', '  Everyone who can reach this machine can read and write this page.')
+  return `${lines.join('\n')}\n\n  Ctrl-C stops it.\n`
+}
+
+/** Prints the reason if it fails. Never rejects. */
+async function openBrowser(address: string): Promise<void> {
+  const complain = (problem: string) =>
+    output.say('browser-not-opened', `No browser was opened: ${problem}; open ${address} yourself.`)
+  // On Windows not `start`: it ends the command at an "&" in the URL.
+  const openers: Partial<Record<NodeJS.Platform, string[]>> = {
+    darwin: ['open'],
+    win32: ['rundll32', 'url.dll,FileProtocolHandler'],
+  }
+  const [command = '', ...args] = openers[process.platform] ?? ['xdg-open']
+  const child = spawn(command, [...args, address], { stdio: 'ignore', detached: true })
+  // The browser may outlive this process.
+  child.unref()
+  try {
+    const [code, signal] = await once(child, 'exit')
+    if (code !== 0) complain(`${command} ended with ${signal ?? code}`)
+  } catch (error) {
+    const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
+    complain(`${command} ${isMissing ? 'is not installed' : 'could not be started'}`)
+  }
+}
+
+async function stop(server: Server, { drainMs }: Config): Promise<void> {
+  process.removeAllListeners('disconnect')
+  const leaving = `Disconnecting windows; done within ${drainMs / 1000} s.`
+  output.say('stopping', leaving, { drainMs }, `\n  ${leaving}`)
+  const stoppedAt = performance.now()
+  // A second signal exits at once, unless it is a duplicate to the process group.
+  const insist = () => {
+    if (performance.now() - stoppedAt > 500) process.exit(1)
+  }
+  for (const signal of signals) process.removeAllListeners(signal).on(signal, insist)
+  await server.close()
+  output.say('stopped', 'Stopped.')
+  for (const signal of signals) process.removeListener(signal, insist)
+  if (process.connected) process.disconnect?.()
+  // Handles may remain: ports are closed, the log is written.
+  setTimeout(() => process.exit(), 200).unref()
+}

@@ -1,0 +1,130 @@
+// The types of the page's channels: documents, wind, probes; who may read and write.
+
+import { cutText } from '../protocol/graphemes.ts'
+import { isChannelName, maxChannelBytes } from '../protocol/messages.ts'
+import { Refusal } from '../protocol/refusal.ts'
+import { boolean, list, matching, number, object, text } from '../server/channels/shapes.ts'
+import type { ChannelType, Permit } from '../server/index.ts'
+import type { Permission } from './access.ts'
+import { documentLife } from './document/document-life.ts'
+import type { EditRules } from './document/document-writes.ts'
+import {
+  isTitle,
+  joinVersions,
+  maxNamedVersions,
+  maxTitleLength,
+  overviewName,
+  pageOfOverview,
+  probesChannel,
+  sensorName,
+  windChannel,
+} from './shared/page-messages.ts'
+
+/** Written by the sensor's source. */
+const wind: ChannelType = {
+  name: 'wind',
+  kinds: { reading: { drop: 'oldest' }, sensor: {} },
+  showsWindows: false,
+}
+
+/** Up to version 0.2, statistics of a document beside it: what a log has of them is erased. */
+const overview: ChannelType = {
+  name: overviewName,
+  kinds: {},
+  expiry: () => ({ at: 0, spareAt: null }),
+  showsWindows: false,
+}
+
+/** Longer than a polling client's pause; few, so that they take no room of documents. */
+const probesKept = { messages: 4096, bytes: 4_194_304, hours: 1 / 60 }
+
+/** Retention of the whole log. */
+interface Kept {
+  readonly messages: number
+  readonly bytes: number
+  readonly ageMs: number
+}
+
+const hourMs = 3_600_000
+
+/** Measurements' messages. */
+const probesType = (most: Kept): ChannelType => ({
+  name: 'probes',
+  keep: {
+    messages: Math.min(probesKept.messages, most.messages),
+    bytes: Math.min(probesKept.bytes, most.bytes),
+    hours: Math.min(probesKept.hours, most.ageMs / hourMs),
+  },
+  kinds: { probe: { body: object({ text }) } },
+  showsWindows: false,
+})
+
+const title = matching(
+  `one line of at most ${maxTitleLength} characters, without spaces at its ends`,
+  isTitle,
+)
+
+const versions = list(maxNamedVersions, object({ at: number, name: title }))
+
+/** See `convertEdits`. */
+function documentType(editing: EditRules): ChannelType {
+  return {
+    name: 'document',
+    yjs: { owners: true },
+    kinds: {
+      edit: { body: object({ html: text }) },
+      title: { body: object({ title }) },
+      versions: {
+        body: object({ versions }),
+        fold: (named) => joinVersions(named.map(({ body }) => body)),
+      },
+      deletion: { body: object({ deleted: boolean }) },
+    },
+    prepare: editing.prepare,
+    refuse: (draft, content) => editing.refuse(draft, content) ?? documentLife.refuse(draft, content),
+    expiry: documentLife.expiry,
+  }
+}
+
+/** Types by name, or by a prefix and `*`; the first match counts. `most`: how much the whole log keeps. */
+export const pageChannels = (editing: EditRules, most: Kept): Readonly<Record<string, ChannelType>> => ({
+  [windChannel]: wind,
+  [probesChannel]: probesType(most),
+  'overview.*': overview,
+  '*': documentType(editing),
+})
+
+/** Limit for clients that only read, and may measure. */
+const maxProbeBytes = 4096
+
+/** Names of senders that are the server's. */
+export const pageSenders: readonly string[] = [sensorName, overviewName]
+
+/**
+ * Rights of an invitation: its pages, the wind for everybody, and everybody may measure. Windows of
+ * earlier versions also follow overviews, which nobody writes any more.
+ */
+export function pageRights({
+  channels,
+  may,
+}: Permission): Pick<Permit, 'read' | 'write' | 'maxMessageBytes'> {
+  const pages = channels === 'all' ? ['*'] : channels
+  const overviews = pages.map((page) => `${overviewName}.${page}`).filter(isChannelName)
+  const read = [...pages, windChannel, probesChannel, ...overviews]
+  if (may === 'write') return { read, write: [...pages, probesChannel] }
+  return { read, write: [probesChannel], maxMessageBytes: maxProbeBytes }
+}
+
+/** Normalizes to NFC. Throws a `Refusal` (400 `bad-channel`). */
+export function admitChannel(given: string): string {
+  const normalized = given.normalize('NFC')
+  const shown = JSON.stringify(cutText(given, 80))
+  if (normalized === probesChannel || pageOfOverview(normalized) !== null) {
+    const owner = normalized === probesChannel ? 'measurements use' : 'earlier versions used'
+    const sentence = `${shown} cannot name a page: ${owner} that channel. Use another name.`
+    throw new Refusal('bad-channel', sentence)
+  }
+  if (isChannelName(normalized)) return normalized
+  const sentence = `${shown} cannot name a page: use letters and digits of any script, "-", "_" and ".", ${maxChannelBytes} bytes at most.`
+  throw new Refusal('bad-channel', sentence)
+}
