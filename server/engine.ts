@@ -10,7 +10,7 @@ import { fittingConnections, maxSockets } from './http/open-files.ts'
 import type { OpenedLog } from './log/log.ts'
 import { output } from './output.ts'
 import type { OriginRules } from './security/middleware.ts'
-import { type Begin, endPart, type HostedLog, Serving, type ServingParts } from './serving.ts'
+import { endPart, type HostedLog, type LogHook, Serving, type ServingParts } from './serving.ts'
 import { hostLog, joinLog } from './workers/shared-log.ts'
 import {
   type HostedSiblings,
@@ -98,7 +98,7 @@ export class Engine {
   #workers: Awaited<ReturnType<typeof startWorkers>> | null = null
   /** Ports of this process; until they are open, the requested ones. */
   #ports: readonly number[] = []
-  readonly #begins: Begin[] = []
+  readonly #logHooks: LogHook[] = []
   /** The newest attempt to open a log. */
   #opening: Promise<Serving> | null = null
   #serving: Serving | null = null
@@ -162,10 +162,10 @@ export class Engine {
   /** Allowed origins of pages, and allowed host names. */
   readonly origins: OriginRules
 
-  /** Calls `begin` with the log in use, and with each later one before clients can use it. */
-  onLog(begin: Begin): void {
-    this.current.begin(begin)
-    this.#begins.push(begin)
+  /** Calls `hook` with the log in use, and with each later one before clients can use it. */
+  onLog(hook: LogHook): void {
+    this.current.begin(hook)
+    this.#logHooks.push(hook)
   }
 
   /** Handlers of the log in use. */
@@ -183,7 +183,7 @@ export class Engine {
     if (this.#isAttached) throw new Error('listen: this server is attached to one of the application.')
     if (this.#listening) throw new Error('listen: this server listens already.')
     if (this.#closed) throw new Error('listen: this server is closed.')
-    this.#listening = this.#begin(listening, handlers)
+    this.#listening = this.#startListening(listening, handlers)
     try {
       return await this.#listening
     } catch (error) {
@@ -194,7 +194,7 @@ export class Engine {
     }
   }
 
-  #begin(listening: Listening, handlers: ServerHandlers): Promise<Ports> {
+  #startListening(listening: Listening, handlers: ServerHandlers): Promise<Ports> {
     switch (this.#role.name) {
       case 'alone':
         return this.#openPorts(listening, handlers)
@@ -330,9 +330,9 @@ export class Engine {
   }
 
   /** An application's error must not end the server. */
-  #beginOn(serving: Serving, begin: Begin): void {
+  #callLogHook(serving: Serving, hook: LogHook): void {
     try {
-      serving.begin(begin)
+      serving.begin(hook)
     } catch (error) {
       this.#parts.onFailure('part-failed', 'An application could not begin on a new log', error)
     }
@@ -353,7 +353,7 @@ export class Engine {
         const serving = await this.#open()
         this.#serving = serving
         if (signal.aborted) return
-        for (const begin of [...this.#begins]) this.#beginOn(serving, begin)
+        for (const hook of [...this.#logHooks]) this.#callLogHook(serving, hook)
       }
     } catch (error) {
       if (signal.aborted) return

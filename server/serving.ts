@@ -25,7 +25,7 @@ import { TicketGate } from './security/tickets.ts'
 import type { Siblings } from './workers/workers.ts'
 
 /** Begins something with a log; returns what ends it, or nothing. */
-export type Begin = (log: ReadableLog) => End | undefined
+export type LogHook = (log: ReadableLog) => End | undefined
 export type End = () => void | Promise<void>
 
 /** Parts that outlive a log. */
@@ -171,7 +171,7 @@ export class Serving {
   }
 
   /** Begins what an application does with this log; ends it before the hub drains. */
-  begin(begin: Begin): void {
+  begin(begin: LogHook): void {
     if (!this.#closed) this.#ends.push(begin(this.log))
   }
 

@@ -83,7 +83,7 @@ declare class Crosswind {
   readonly monitor: ({ after }?: {
     readonly after?: number;
   }) => MonitorReply;
-  readonly onLog: (begin: Begin) => void;
+  readonly onLog: (begin: LogHook) => void;
   readonly caller: (request: AnyRequest) => Promise<Caller>;
   readonly guard: (app: KoaLike, { isOpen }?: {
     readonly isOpen?: (path: string) => boolean;
@@ -628,7 +628,6 @@ type Authorize = (asking: {
   readonly headers: IncomingHttpHeaders;
   readonly token: string | null;
 }) => Answer | Promise<Answer>;
-type Begin = (log: ReadableLog) => End | undefined;
 type ByHttp<Place> = Readonly<Record<HttpVersion, Place> & Partial<Record<WindowHttp, Place>>>;
 type ChannelRule = JsonRule | YjsRule | ChannelType;
 type Check = (value: unknown) => Misfit | null;
@@ -643,6 +642,7 @@ type Identified = Pick<Draft, 'channel' | 'id' | 'from'>;
 type Immutable<Value> = Value extends readonly (infer Item)[] ? readonly Immutable<Item>[] : Value extends object ? { readonly [Key in keyof Value]: Immutable<Value[Key]>; } : Value;
 type Kind = keyof Bodies;
 type Limiter = (caller: Pick<Caller, 'connection'>) => void;
+type LogHook = (log: ReadableLog) => End | undefined;
 type OnMessage = (message: Message, cursor: string, text?: string) => void;
 type Ports = ByHttp<number>;
 type Prepare = (content: Content, messages: () => readonly Message[], store: Store) => Promise<void> | null;

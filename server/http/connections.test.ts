@@ -188,7 +188,8 @@ test('an application’s own streams may wait as long as it likes; ours are clos
 test('an application’s own responses over HTTP/1.1 may wait as long as it likes; ours, and WebSockets, are cut', () => {
   for (const [headers, turns, expected] of [
     [{}, null, []],
-    [{}, [], ['cut']],
+    [{}, { isBusy: false }, []],
+    [{}, { isBusy: true }, ['cut']],
     [{ upgrade: 'websocket' }, null, ['cut']],
   ] as const) {
     const { time, done, guests } = watchingGuest()

@@ -17,6 +17,7 @@ import type { AnyRequest } from '../transports/bodies.ts'
 import { FairStart } from './fair-start.ts'
 import { reserve } from './open-files.ts'
 import { counted } from './refusals.ts'
+import type { RequestTurns } from './request-turns.ts'
 
 /** Node's limit for HTTP/1.1; mostly cookies. */
 export const maxHeaderBytes = 16 * 1024
@@ -48,14 +49,6 @@ type Limits = Pick<
   'heartbeatMs' | 'bodySeconds' | 'streamsPerSession'
 >
 
-/** Requests that wait for earlier responses; `forget` is called when their connection closes. */
-interface Turns {
-  readonly waiting: (() => void)[]
-  readonly forget: () => void
-  /** No more requests are read, and the connection ends after these. */
-  areLast: boolean
-}
-
 /** All times are in ms since the epoch. */
 export class Connection {
   /** Counts bytes through the kernel, and can be destroyed when TLS above it is stuck. */
@@ -74,8 +67,8 @@ export class Connection {
   idleSince: number | null = null
   /** Over `maxConnections`: it gets only a 503. */
   isOverfull = false
-  /** HTTP/1.1; null while no request is being answered. */
-  turns: Turns | null = null
+  /** HTTP/1.1; null before the first request. */
+  turns: RequestTurns | null = null
 
   readonly #limits: Limits
   readonly #openedAt: number
@@ -127,7 +120,7 @@ export class Connection {
     this.#resets = 0
     this.#lookAtStreams(now)
     // Between our requests, HTTP/1.1 traffic is the application's own.
-    if (this.isForeign && !this.session && this.turns === null) {
+    if (this.isForeign && !this.session && !this.turns?.isBusy) {
       this.#movedAt = now
       return
     }

@@ -4,7 +4,6 @@ import { channel } from 'node:diagnostics_channel'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { constants, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2'
 import type { Duplex } from 'node:stream'
-import type { TLSSocket } from 'node:tls'
 import { Refusal } from '../../protocol/refusal.ts'
 import { processTimers } from '../../scripts/process.ts'
 import type { EngineSettings } from '../config/engine-settings.ts'
@@ -18,6 +17,7 @@ import { messagesPath } from '../transports/uplink.ts'
 import { type Connection, type Connections, maxHeaderBytes } from './connections.ts'
 import { FairStart } from './fair-start.ts'
 import { formatBare, refuse, respond } from './refusals.ts'
+import { type QueueTotal, RequestTurns } from './request-turns.ts'
 
 interface RequestParts {
   readonly app: Pick<App, 'koa' | 'penalties' | 'budget' | 'handleMessage' | 'takes'>
@@ -53,6 +53,7 @@ export function createRequestHandler(parts: RequestParts): RequestHandler {
   const { app, connections, settings, origins } = parts
   const { penalties } = app
   const fair = new FairStart(requestsInTurn)
+  const queueTotal: QueueTotal = { requests: 0 }
   const answerAsKoa = app.koa.callback() as unknown as Answer
 
   return (request, response, beside) => {
@@ -78,7 +79,15 @@ export function createRequestHandler(parts: RequestParts): RequestHandler {
       else delay(request, response, waitMs, parts.app, start)
     }
     if ('stream' in request) startWhenAllowed()
-    else if (!runInTurn(connection, response as ServerResponse, startWhenAllowed)) request.destroy()
+    else if (!turnsOf(connection).run(response as ServerResponse, startWhenAllowed)) request.destroy()
+  }
+
+  function turnsOf(connection: Connection): RequestTurns {
+    if (connection.turns) return connection.turns
+    const turns = new RequestTurns(connection.secure, queueTotal)
+    connection.turns = turns
+    connection.socket.once('close', () => turns.close())
+    return turns
   }
 
   function take(
@@ -122,7 +131,7 @@ export function answerBrokenInput(
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex & { bytesRead?: number }) => {
     const connection = connections.at(socket)
     // Before TLS nothing was read; during a response no other may start.
-    if (connection && !connection.turns && socket.writable && socket.bytesRead)
+    if (connection && !connection.turns?.isBusy && socket.writable && socket.bytesRead)
       socket.end(formatBare(refusalFor(error, bodySeconds)))
     else socket.destroy()
   })
@@ -163,63 +172,6 @@ function delay(
   }
   response.once('close', giveUp)
   if (request.method !== 'GET' && request.method !== 'HEAD') charge.set(maxUnreadBytes)
-}
-
-/** Maximum number of queued requests. Browsers do not pipeline. */
-const maxQueued = { perConnection: 100, total: 10_000 }
-let totalQueued = 0
-
-/**
- * Serializes pipelined requests (RFC 9112, section 9.3.2): otherwise responses would accumulate
- * behind unread ones. With too many queued on one connection, no more are read, and it is closed
- * after them; if cut at once, the client would reconnect, which costs more. Returns false if too
- * many are queued in total.
- */
-function runInTurn(connection: Connection, response: ServerResponse, start: () => void): boolean {
-  const { secure, socket, turns } = connection
-  const others = turns ?? { waiting: [], forget, areLast: false }
-  const { waiting } = others
-  function forget(): void {
-    totalQueued -= waiting.length
-    waiting.length = 0
-  }
-  const run = () => {
-    response.once('close', () => {
-      const next = waiting.shift()
-      if (next) {
-        totalQueued -= 1
-        // In a new turn: pipelining must not block other connections.
-        setImmediate(next)
-      } else {
-        connection.turns = null
-        socket.off('close', others.forget)
-        if (others.areLast) secure?.end()
-      }
-    })
-    start()
-  }
-  if (!turns) {
-    connection.turns = others
-    socket.once('close', forget)
-    run()
-    return true
-  }
-  if (totalQueued >= maxQueued.total) return false
-  if (waiting.length >= maxQueued.perConnection && !others.areLast) {
-    others.areLast = true
-    stopReading(secure)
-  }
-  totalQueued += 1
-  waiting.push(run)
-  return true
-}
-
-/**
- * Node resumes the socket for each request's body. Data decrypted in the same turn is still parsed:
- * some 64 KiB.
- */
-function stopReading(socket: TLSSocket | null): void {
-  socket?.on('resume', () => socket.pause()).pause()
 }
 
 /** In ms. An HTTP/1.1 client reads the response only after sending the request. */

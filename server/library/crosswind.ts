@@ -35,7 +35,7 @@ import { newEpoch } from '../log/log.ts'
 import { crossOrigin, mustBeAllowed, needsSession, securityHeaders } from '../security/middleware.ts'
 import { checkUser } from '../security/permits.ts'
 import { revocationsChannel } from '../security/revocations.ts'
-import type { Begin } from '../serving.ts'
+import type { LogHook } from '../serving.ts'
 import { type Answering, answerParts, chargeAnswers } from '../transports/answers.ts'
 import { type AnyRequest, connectionOf } from '../transports/bodies.ts'
 import { Caller, type Limiter, rateLimit } from './caller.ts'
@@ -261,7 +261,7 @@ export class Crosswind {
    * Calls `begin` with the log: at once, and again whenever another log has replaced the one in use, as
    * when a stream of NATS was deleted. What `begin` returns is called before that log is closed.
    */
-  readonly onLog = (begin: Begin): void => this.#engine.onLog(begin)
+  readonly onLog = (begin: LogHook): void => this.#engine.onLog(begin)
 
   /**
    * Identifies the sender of a request of the application's own, by a ticket, a token or the application's
