@@ -7,7 +7,7 @@ import { openGrant, refuseReading, refuseWriting } from '../server/security/gran
 import { grantWith } from '../server/security/testing.ts'
 import type { Permission } from './access.ts'
 import { admitChannel, pageRights } from './page-channels.ts'
-import { channelsOfPage } from './page-testing.ts'
+import { channelsOfPage, pageTypeOf } from './page-testing.ts'
 
 const grantOf = (permission: Permission) => grantWith(pageRights(permission))
 const writer = grantOf({ channels: ['main', 'notes'], may: 'write' })
@@ -24,6 +24,20 @@ test('windows of version 0.2 may follow overviews, and nobody may write there', 
   for (const grant of grants) assert.equal(refuseReading(grant, ['main', 'wind', 'overview.main']), null)
   for (const grant of [guide, writer, reader])
     assert.equal(refuseWriting(grant, 'overview.main')?.code, 'read-only-invitation')
+})
+
+test('what a window shows can be read by one of version 0.2, which fails over a state without a name', () => {
+  const { shows, state: check } = pageTypeOf('main')
+  const shown = { client: 7, clock: 1, state: { user: { name: 'Ada' }, cursor: null } }
+  assert.deepEqual(shows?.(shown), { ...shown, name: 'Ada' })
+  for (const user of [undefined, null, {}, { name: 3 }, 'Ada'])
+    assert.deepEqual(shows?.({ ...shown, state: { user } }), { ...shown, state: { user }, name: '' })
+  for (const other of [{}, { state: null }, { name: 3 }])
+    assert.deepEqual(shows?.(other), { ...other, name: '' })
+  const own = { client: 7, name: 'Ada', anchor: null, head: null }
+  assert.deepEqual(shows?.(own), own)
+  for (const unfit of [3, 'here', true, ['here']]) assert.notEqual(check?.(unfit), null, String(unfit))
+  for (const fit of [null, {}, own, shown]) assert.equal(check?.(fit), null)
 })
 
 test('every grant allows reading and writing probes', () => {

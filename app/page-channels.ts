@@ -3,7 +3,7 @@
 import { cutText } from '../protocol/graphemes.ts'
 import { isChannelName, maxChannelBytes } from '../protocol/messages.ts'
 import { Refusal } from '../protocol/refusal.ts'
-import { boolean, list, matching, number, object, text } from '../server/channels/shapes.ts'
+import { boolean, list, matching, number, object, orNull, rule, text } from '../server/channels/shapes.ts'
 import type { ChannelType, Permit } from '../server/index.ts'
 import type { Permission } from './access.ts'
 import { documentLife } from './document/document-life.ts'
@@ -66,6 +66,18 @@ const title = matching(
 
 const versions = list(maxNamedVersions, object({ at: number, name: title }))
 
+const shownState = orNull(
+  rule('an object', (state) => typeof state === 'object' && state !== null && !Array.isArray(state)),
+)
+
+/** Windows of version 0.2, which may still be open, read a `name` beside `client`, and fail without one. */
+function withName(state: unknown): unknown {
+  const { name, state: own } = Object(state)
+  if (typeof name === 'string') return state
+  const { name: chosen } = Object(Object(own).user)
+  return { ...Object(state), name: typeof chosen === 'string' ? chosen : '' }
+}
+
 /** See `convertEdits`. */
 function documentType(editing: EditRules): ChannelType {
   return {
@@ -83,6 +95,8 @@ function documentType(editing: EditRules): ChannelType {
     prepare: editing.prepare,
     refuse: (draft, content) => editing.refuse(draft, content) ?? documentLife.refuse(draft, content),
     expiry: documentLife.expiry,
+    state: shownState,
+    shows: withName,
   }
 }
 

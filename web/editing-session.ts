@@ -61,7 +61,15 @@ import {
   renewSession,
   succeed,
 } from './page-session.ts'
-import { type DeletionView, nameKey, outageAfter, readItem, type ShownLink, type Store } from './store.ts'
+import {
+  type DeletionView,
+  type LeftEdit,
+  nameKey,
+  outageAfter,
+  readItem,
+  type ShownLink,
+  type Store,
+} from './store.ts'
 import type { createWindFeed } from './wind/wind-feed.ts'
 
 interface SessionOptions extends Required<Pick<ConnectOptions, 'share'>>, Pick<ConnectOptions, 'debug'> {
@@ -499,9 +507,20 @@ export class EditingSession {
   // Content that could be lost
 
   #takeLeft(drafts: readonly UnstoredDraft[]): void {
-    // Messages of the kind `edit` are of an earlier version, and refused.
+    const edits = drafts.map(({ draft }) => draft).filter(isEdit)
     const sent = drafts.filter(({ draft }) => draft.kind !== 'edit')
     if (sent.length > 0) this.#draftKeeper?.adopt(sent)
+    const newest = edits.at(-1)
+    if (!newest) return
+    const left = { ids: edits.map(({ id }) => id), at: newest.at, html: newest.body.html }
+    this.#store.change({ left: [...this.#store.view().left, left] })
+  }
+
+  /** Removes it from this browser, after what is unsent is kept. */
+  forgetLeft(left: LeftEdit): void {
+    this.#link?.outbox.flush()
+    void this.#drafts.write([], left.ids)
+    this.#store.change({ left: this.#store.view().left.filter((one) => one !== left) })
   }
 
   /**
@@ -522,3 +541,4 @@ export class EditingSession {
 }
 
 const isUpdate = (draft: Draft): draft is Draft<'update'> => draft.kind === 'update'
+const isEdit = (draft: Draft): draft is Draft<'edit'> => draft.kind === 'edit'

@@ -64,6 +64,14 @@ export interface ShownLink extends Required<Pick<ConnectionState, Told>> {
   readonly spokenHttp: string | null
 }
 
+/** The whole content that a window of version 0.2 could not send: the log takes no such edit any more. */
+export interface LeftEdit {
+  readonly ids: readonly string[]
+  /** When it was made, ms since the epoch. */
+  readonly at: number
+  readonly html: string
+}
+
 export interface View {
   readonly link: ShownLink
   /** One sentence, from the loss of the connection until it is open again; otherwise null. */
@@ -84,6 +92,8 @@ export interface View {
   /** The log refused an update, and takes none that builds on it. */
   readonly isUnshared: boolean
   readonly refusal: string | null
+  /** Edits that the user may restore. */
+  readonly left: readonly LeftEdit[]
   /** The document's deletion, while it is deleted. */
   readonly deletion: DeletionView | null
   readonly shown: ShownView
@@ -154,6 +164,7 @@ export function firstView(
     outbox: { unstored: 0, kept: 0, isFull: false, isSaved: true },
     isUnshared: false,
     refusal: null,
+    left: [],
     deletion: null,
     shown,
     title: '',

@@ -341,6 +341,7 @@ interface ChannelType {
   readonly expiry?: (content: Content) => Expiry;
   readonly showsWindows?: boolean;
   readonly state?: Check;
+  readonly shows?: (state: unknown) => unknown;
 }
 interface ClientInfo {
   readonly id: string;

@@ -548,9 +548,10 @@ async function nextWith(client: ContractClient, id: string): Promise<Message> {
   }
 }
 
-/** As the page's windows show themselves. */
+/** As the page's windows are shown: its server adds `name`. */
 const shownAt = (anchor: string) => ({
   client: 7,
+  name: 'Ada <b>',
   clock: 1,
   state: { user: { name: 'Ada <b>' }, cursor: { anchor: { tname: anchor }, head: { tname: anchor } } },
 })

@@ -180,6 +180,56 @@ test('a refused update of the shared document is shown with its reason and a way
   assert.equal(await second.run(asksBeforeClosing), true)
 })
 
+/** As a window of version 0.2 with the mirror editor kept what it could not send: whole contents. */
+async function leaveEdits(channel: string, ...contents: readonly string[]): Promise<void> {
+  const database = await new Promise<IDBDatabase>((resolve, reject) => {
+    const asked = indexedDB.open('crosswind', 1)
+    asked.onupgradeneeded = () => {
+      const drafts = asked.result.createObjectStore('drafts', { keyPath: 'draft.id' })
+      drafts.createIndex('channel', 'channel')
+    }
+    asked.onsuccess = () => resolve(asked.result)
+    asked.onerror = () => reject(asked.error)
+  })
+  const transaction = database.transaction('drafts', 'readwrite')
+  for (const [index, html] of contents.entries()) {
+    const draft = { id: `w0-${index + 1}`, channel, kind: 'edit', from: 'w0', at: Date.now(), body: { html } }
+    const record = { draft, cursor: null, edits: 1, channel, window: 'w0', order: index }
+    transaction.objectStore('drafts').put(record)
+  }
+  await new Promise((resolve) => {
+    transaction.oncomplete = resolve
+  })
+  database.close()
+}
+
+for (const [choice, text] of [
+  ['Restore', 'typed in 0.2'],
+  ['Discard', ''],
+] as const)
+  test(`the newest edit that a window of version 0.2 left is offered, and leaves the browser: ${choice}`, async () => {
+    const browser = await stage.anotherBrowser()
+    const channel = `of-0.2-${choice}`
+    const window = await browser.newWindow()
+    await window.open(`https://localhost:${shared.port}/healthz`)
+    await window.run(leaveEdits, channel, '<p>typed</p>', '<p>typed <b>in 0.2</b></p>')
+    await window.open(addressOf(shared, channel))
+    await untilOpen(window, mode)
+    const offered = async () => /earlier version of this page/.test(await window.run(shown, '.notices'))
+    await until(offered, 'the edit is not offered')
+    await window.run((name) => {
+      const buttons = [...document.querySelectorAll<HTMLElement>('.notices button')]
+      buttons.find(({ textContent }) => textContent === name)?.click()
+    }, choice)
+    await until(async () => !(await offered()), 'the edit is still offered')
+    await untilShows(window, text)
+    await untilStored(window)
+    await until(
+      async () => (await window.run(draftsKept, 'crosswind', channel)) === 0,
+      'drafts are still kept',
+    )
+  })
+
 // Last: its four windows stay open.
 test("a closed window's unsent edit is sent once, by one of the windows that open after it", async () => {
   const reader = await openThrough(shared, 'closed')

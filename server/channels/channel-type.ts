@@ -102,6 +102,8 @@ export interface ChannelType {
   readonly showsWindows?: boolean
   /** The shape of a window's presence state there. By default any JSON of at most `limits.stateBytes`. */
   readonly state?: Check
+  /** Returns what the readers get of such a state. By default the state. */
+  readonly shows?: (state: unknown) => unknown
 }
 
 /** Returns the type of a channel, always the same. */

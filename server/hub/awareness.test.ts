@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type AwarenessFrame, type DownFrame, maxShownWindows, nameUnder } from '../../protocol/messages.ts'
+import { typesByName } from '../channels/channel-type.ts'
 import { hiddenAfterMs } from './awareness.ts'
 import {
   type FakeConnection,
@@ -63,6 +64,18 @@ test('a window’s state is sent to the others on the page, but not to the windo
   author.show(at('AC'))
   assert.deepEqual(told(reader.connection), ['main: w1 AC'])
   assert.deepEqual(told(author.connection), [])
+})
+
+test('a type may complete what its windows show, before the others get it', async () => {
+  const shows = (state: unknown) => ({ ...(state as ShownState), anchor: 'completed' })
+  const typeOf = typesByName([['*', { name: 'document', kinds: {}, shows }]])
+  const { join, told } = openPage({ typeOf })
+  const author = await join({ id: 'w1' })
+  const reader = await join({ id: 'w2' })
+  author.show(at('AA'))
+  assert.deepEqual(told(reader.connection), ['main all: w1 completed'])
+  author.show(null)
+  assert.deepEqual(told(reader.connection), ['main: w1 gone'])
 })
 
 test('an unchanged state is sent again after its window has written, because the others have moved its caret', async () => {

@@ -158,7 +158,8 @@ export class Awareness {
     if (opening < identity.opening) return
     const presenter = this.#presenterOf(identity)
     presenter.opening = identity.opening
-    this.#show(presenter, { channel, window, state })
+    const { shows } = this.#parts.typeOf(channel)
+    this.#show(presenter, { channel, window, state: shows && state !== null ? shows(state) : state })
   }
 
   /** Shows the state of another server's client. */

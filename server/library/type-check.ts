@@ -17,6 +17,7 @@ const typeParts: Parts<ChannelType> = {
   expiry: 'function',
   showsWindows: 'boolean',
   state: 'function',
+  shows: 'function',
 }
 
 const kindParts: Parts<KindRules> = {

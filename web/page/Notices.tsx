@@ -12,7 +12,7 @@ import {
   useView,
 } from './hooks.ts'
 import { NoticeIcon } from './Icons.tsx'
-import { formatDeletion, formatFall, formatOutage, formatOutbox } from './wording.ts'
+import { formatDeletion, formatFall, formatLeft, formatOutage, formatOutbox } from './wording.ts'
 
 /** Overlaid, so that notices do not move the page. */
 export function Notices({ store, actions, start }: PageProps) {
@@ -27,7 +27,8 @@ export function Notices({ store, actions, start }: PageProps) {
   const outage = useView(store, (view) => view.outage)
   const keptAt = useView(store, (view) => view.keptAt)
   const canReopen = useView(store, (view) => view.canReopen)
-  const now = useNow(60_000, keptAt !== null)
+  const [left] = useView(store, (view) => view.left)
+  const now = useNow(60_000, keptAt !== null || left !== undefined)
   const refusal = useView(store, (view) => view.refusal)
   const moveWindow = wayOut && {
     words: `Switch this window to HTTP/${wayOut.http}`,
@@ -56,6 +57,15 @@ export function Notices({ store, actions, start }: PageProps) {
           // The key shows a dismissed notice again if things get worse.
           <Notice key={`${outbox.isFull} ${outbox.isSaved}`} kind="warning">
             {kept}
+          </Notice>
+        )}
+        {left && !deletion && (
+          <Notice
+            kind="warning"
+            action={{ words: 'Restore', onClick: () => void actions.restoreLeft(left) }}
+            dismiss={{ words: 'Discard', onClick: () => actions.forgetLeft(left) }}
+          >
+            {formatLeft(left.at, now)}
           </Notice>
         )}
       </div>

@@ -8,7 +8,15 @@ import { importCode } from '../documents/import-code.ts'
 import type { EditingSession } from '../editing-session.ts'
 import type { EditorCommands, MountedEditor } from '../editor/commands.ts'
 import { addressInMode, type BrowserKey, modeAsked } from '../page-session.ts'
-import { keepChoices, keepItem, nameKey, type Store, type Tone, type WindChoices } from '../store.ts'
+import {
+  keepChoices,
+  keepItem,
+  type LeftEdit,
+  nameKey,
+  type Store,
+  type Tone,
+  type WindChoices,
+} from '../store.ts'
 import { addressInView, notLoaded, type ViewName, viewAsked } from './views.ts'
 import { http1Warning } from './wording.ts'
 
@@ -178,6 +186,23 @@ export class PageActions {
     await this.#shownEditor()
     this.#options.session.replace(version)
     this.notify('The earlier version is restored. Undo brings the later one back.', 'success')
+  }
+
+  /** Makes the document's text equal to an edit, as an edit that can be undone. */
+  async restoreLeft(left: LeftEdit): Promise<void> {
+    try {
+      const { readImport } = await importCode.loadOnceServed()
+      const { lines } = await readImport(new File([left.html], 'The edit', { type: 'text/html' }))
+      await this.#shownEditor()
+      this.#options.session.replace(lines)
+      this.forgetLeft(left)
+    } catch (error) {
+      this.notify(error instanceof Error ? error.message : String(error))
+    }
+  }
+
+  forgetLeft(left: LeftEdit): void {
+    this.#options.session.forgetLeft(left)
   }
 
   /** Deletes a document, or restores it. Rejects with an Error whose message can be displayed. */

@@ -11,6 +11,7 @@ import {
   formatClock,
   formatFall,
   formatInstead,
+  formatLeft,
   formatLength,
   formatLink,
   formatMode,
@@ -205,6 +206,15 @@ test('says that the server is away, what is shown meanwhile, and whether the win
   assert.equal(words({ mayWrite: false }), outage)
   assert.match(words({ canReopen: false }), / Until then, do not reload this window: /)
   assert.doesNotMatch(words({ canReopen: null }), /reload/)
+})
+
+test('says what an earlier version of the page left, and what restoring it does', () => {
+  const at = new Date(2026, 10, 22, 10, 32).getTime()
+  assert.equal(
+    formatLeft(at, at + 60_000),
+    'An edit of 10:32 from an earlier version of this page was not stored. Restoring it replaces the text of this document, which Undo brings back.',
+  )
+  assert.match(formatLeft(at, at + 86_400_000), /^An edit of 10:32 on 22 November from /)
 })
 
 test('no outbox notice while all is well', () => {

@@ -160,6 +160,11 @@ export function formatOutage({ outage, keptAt, canReopen, mayWrite }: Outage, no
     .join(' ')
 }
 
+/** `at`: when the edit was made. */
+export function formatLeft(at: number, now: number): string {
+  return `An edit of ${timeOfDay(at, now)} from an earlier version of this page was not stored. Restoring it replaces the text of this document, which Undo brings back.`
+}
+
 /** Null while every unsent edit is saved. */
 export function formatOutbox({ unstored, isFull, isSaved }: OutboxState): string | null {
   if (isFull)
