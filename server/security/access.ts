@@ -161,15 +161,18 @@ export class Access {
   }
 
   /**
-   * Creates an invitation, which ends no later than the caller's own. Throws as `permitFor` does,
-   * and 409 `open-access` on an open server. The caller must check what it may pass on.
+   * Creates an invitation to read one channel, from those who may write there; it ends no later than their
+   * own. Throws as `permitFor` does, 403 `not-invited-there` or `read-only-invitation`, and 409
+   * `open-access` on an open server.
    */
-  async invite(credentials: Credentials, permission: Permission, hours: number) {
+  async invite(credentials: Credentials, channel: string, hours: number) {
     const { isOpen, clock, key } = this.#parts
     if (isOpen) throw refusalOf('open-access')
-    const { until } = await this.sessionFor(credentials)
+    const { channels, may, until } = await this.sessionFor(credentials)
+    if (channels !== 'all' && !channels.includes(channel)) throw refusalOf('not-invited-there')
+    if (may !== 'write') throw refusalOf('read-only-invitation')
     const expiresAt = Math.min(Math.floor((clock() + hours * 3_600_000) / 1000) * 1000, until)
-    return { token: await makeInvitation({ ...permission, expiresAt }, key), expiresAt }
+    return { token: await makeInvitation({ channels: [channel], may: 'read', expiresAt }, key), expiresAt }
   }
 
   /** `endsAt` and `until` are by the clock of tokens. */
@@ -232,6 +235,8 @@ const sentences = {
   'session-expired': `Your session has ended; open your link again, or ask for a new one ${askForOne}`,
   'invitation-invalid': `This is not an invitation to this server, or part of the link is missing; ask for a new link ${askForOne}`,
   'invitation-expired': `This invitation has ended; ask for a new link ${askForOne}`,
+  'not-invited-there': `Your invitation does not cover this document; ask for one that does ${askForOne}`,
+  'read-only-invitation': `Your invitation lets you only read this document; ask for one that lets you write ${askForOne}`,
   'open-access':
     'Everyone who reaches this server may read and write without an invitation; share the address, or start the server with access: invited.',
 }
