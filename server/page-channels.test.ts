@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import { countTo } from './hub/hub-testing.ts'
 import { admitChannel, pageRights } from './page-channels.ts'
 import { channelsOfPage } from './page-testing.ts'
-import type { Permission } from './security/access.ts'
-import { openGrant, refuseReading, refuseWriting } from './security/grants.ts'
-import { grantWith } from './security/testing.ts'
+import { Access, makeInvitation, maxChannels, type Permission } from './security/access.ts'
+import { fingerprintFor, openGrant, refuseReading, refuseWriting } from './security/grants.ts'
+import { gateOf, grantWith, hourMs, key } from './security/testing.ts'
 import { Refusal } from './wire/refusal.ts'
 import { createSeededRandom } from './wire/time.ts'
 
@@ -24,6 +24,27 @@ test('windows of version 0.2 may follow overviews, and nobody may write there', 
   for (const grant of grants) assert.equal(refuseReading(grant, ['main', 'wind', 'overview.main']), null)
   for (const grant of [guide, writer, reader])
     assert.equal(refuseWriting(grant, 'overview.main')?.code, 'read-only-invitation')
+})
+
+test('an invitation to as many documents as it may name gets a ticket, however long their names are', async () => {
+  const channels = Array.from({ length: maxChannels }, (_, index) => `${1000 + index}${'気'.repeat(20)}`)
+  const access = new Access({
+    isOpen: false,
+    key,
+    rightsOf: pageRights,
+    sessionMs: hourMs,
+    now: Date.now,
+    clock: Date.now,
+  })
+  const gate = gateOf(access)
+  const query = new URLSearchParams({ key: 'k'.repeat(22) })
+  for (const may of ['read', 'write'] as const) {
+    const token = await makeInvitation({ channels, may, expiresAt: Date.now() + hourMs }, key)
+    const { ticket } = await gate.ticketFor({}, token, fingerprintFor(query))
+    const { read, write } = await gate.grantFor({ url: `/?${query}&ticket=${ticket}`, headers: {} })
+    const rights = pageRights({ channels, may })
+    assert.deepEqual([new Set(read), new Set(write)], [new Set(rights.read), new Set(rights.write)])
+  }
 })
 
 test('every grant allows reading and writing probes', () => {

@@ -35,6 +35,9 @@ const overview: ChannelType = {
   showsWindows: false,
 }
 
+/** Channels of the overviews. */
+const overviews = `${overviewName}.*`
+
 /** Longer than a polling client's pause; few, so that they take no room of documents. */
 const probesKept = { messages: 4096, bytes: 4_194_304, hours: 1 / 60 }
 
@@ -90,7 +93,7 @@ function documentType(editing: EditRules): ChannelType {
 export const pageChannels = (editing: EditRules, most: Kept): Readonly<Record<string, ChannelType>> => ({
   [windChannel]: wind,
   [probesChannel]: probesType(most),
-  'overview.*': overview,
+  [overviews]: overview,
   '*': documentType(editing),
 })
 
@@ -102,15 +105,14 @@ export const pageSenders: readonly string[] = [sensorName, overviewName]
 
 /**
  * Rights of an invitation: its pages, the wind for everybody, and everybody may measure. Windows of
- * earlier versions also follow overviews, which nobody writes any more.
+ * version 0.2 also follow an overview, which is empty for all.
  */
 export function pageRights({
   channels,
   may,
 }: Permission): Pick<Permit, 'read' | 'write' | 'maxMessageBytes'> {
   const pages = channels === 'all' ? ['*'] : channels
-  const overviews = pages.map((page) => `${overviewName}.${page}`).filter(isChannelName)
-  const read = [...pages, windChannel, probesChannel, ...overviews]
+  const read = [...pages, windChannel, probesChannel, overviews]
   if (may === 'write') return { read, write: [...pages, probesChannel] }
   return { read, write: [probesChannel], maxMessageBytes: maxProbeBytes }
 }
