@@ -76,6 +76,7 @@ export async function createCrosswind(options: CrosswindOptions): Promise<Crossw
   const yjs = channels.haveDocuments ? await import('./document/document-threads.ts') : null
 
   const engine = await Engine.start({
+    path,
     settings,
     channels,
     openDocuments:

@@ -6,6 +6,7 @@ import type Koa from 'koa'
 import { escapeHtml } from '../document/html.ts'
 import { output } from '../output.ts'
 import {
+  askedFor,
   isPlain,
   type OriginRules,
   originFields,
@@ -146,9 +147,7 @@ const lostCodes: ReadonlySet<unknown> = new Set([
 const wrongMethodSentence = 'That path does not accept this method; the Allow header names those it accepts.'
 
 function notFound(ctx: Koa.ParameterizedContext): Refusal {
-  // On an application's server, the address that the client asked for.
-  const { originalUrl = ctx.path } = ctx.req as { readonly originalUrl?: string }
-  const path = originalUrl.replace(/\?.*$/s, '')
+  const path = askedFor(ctx.req).replace(/\?.*$/s, '')
   return new Refusal('not-found', `There is nothing at ${cutText(path, 200)}.`)
 }
 

@@ -175,7 +175,7 @@ export class Crosswind {
     this.#isOpen = isOpen
     this.#folder = folder
     this.#drainMs = drainMs
-    const { handler, express, koa, fastify } = handlersBelow(path, engine.handlers.handleRequest)
+    const { handler, express, koa, fastify } = handlersBelow(path, engine.handlers)
     this.handler = handler
     this.express = express
     this.koa = koa
@@ -188,7 +188,7 @@ export class Crosswind {
    * `requests: false`, requests reach it by `handler`, `express`, `koa` or `fastify`.
    */
   readonly attach = (server: AnyServer, how: { readonly requests?: boolean } = {}): void => {
-    this.#engine.attach(server, this.#path, how)
+    this.#engine.attach(server, how)
   }
 
   /** Whether another process of the server has forked this one; see `workers`. */

@@ -10,7 +10,7 @@ import { temporaryFolder } from '../folder-testing.ts'
 import { answerErrors } from '../http/refusals.ts'
 import { isOpenPath, mountSession } from '../routes/session.ts'
 import { type Access, makeInvitation, type Permission } from './access.ts'
-import { type Gate, Grant, openGrant } from './grants.ts'
+import { Grant, openGrant } from './grants.ts'
 import { crossOrigin, needsSession, securityHeaders } from './middleware.ts'
 import { TicketGate } from './tickets.ts'
 
@@ -29,7 +29,7 @@ export function grantWith(change: Partial<ConstructorParameters<typeof Grant>[0]
 }
 
 /** As the page's server has it; nobody is revoked. */
-export function gateOf(access: Access, now: () => number = Date.now): Gate {
+export function gateOf(access: Access, now: () => number = Date.now): TicketGate {
   return new TicketGate({
     authorize: ({ headers, token }) => access.permitFor({ cookie: headers.cookie, token }),
     secret: 's'.repeat(32),
@@ -77,7 +77,7 @@ export async function startTestApp(test: TestContext, access: Access, now: () =>
   app
     .use(answerErrors)
     .use(securityHeaders)
-    .use(crossOrigin({ ports, allowedOrigins: [], allowedHosts: [] }))
+    .use(crossOrigin({ path: '/api', ports, allowedOrigins: [], allowedHosts: [] }))
   const gate = access.isOpen ? { grantFor: async () => grantWith({}) } : gateOf(access, now)
   app.use(async (ctx, next) => {
     if (needsSession(ctx.path, isOpenPath)) await gate.grantFor(ctx.req)

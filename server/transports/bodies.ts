@@ -221,7 +221,7 @@ export function connectionOf(request: AnyRequest): object {
 /** Calls back once a body can no longer end: at once if it was aborted before it is read. */
 export function whenAborted(body: ReturnType<typeof bodyOf>, onAborted: () => void): void {
   if (body.readableEnded) return
-  if (body.destroyed) return onAborted()
+  if (body.destroyed) onAborted()
   body.once('aborted', onAborted)
   // A stream of HTTP/2 that was answered early is not `aborted`.
   body.once('close', () => body.readableEnded || onAborted())
