@@ -6,7 +6,7 @@ import type { TypeOf } from './channels/channel-type.ts'
 import type { EngineSettings } from './config/engine-settings.ts'
 import type { DocumentThreads } from './document/document-threads.ts'
 import { Health } from './health.ts'
-import type { ServerHandlers } from './http/attach.ts'
+import type { EndpointHandlers } from './http/attach.ts'
 import type { Connections } from './http/connections.ts'
 import { createRequestHandler } from './http/requests.ts'
 import { createConnectHandler, createUpgradeHandler } from './http/websockets.ts'
@@ -84,7 +84,7 @@ export class Serving {
   /** Null if everyone is served. */
   #gate: TicketGate | null = null
   #app: App | null = null
-  #handlers: ServerHandlers | null = null
+  #handlers: EndpointHandlers | null = null
   readonly #ends: (End | undefined)[] = []
   #closed: Promise<void> | null = null
 
@@ -188,7 +188,7 @@ export class Serving {
   }
 
   /** Handlers of requests and sockets. */
-  get handlers(): ServerHandlers {
+  get handlers(): EndpointHandlers {
     if (!this.#handlers) throw new Error('The application is not mounted.')
     return this.#handlers
   }
@@ -211,6 +211,7 @@ export class Serving {
     this.#app = app
     const taking = { app, connections, settings: limits, origins }
     this.#handlers = {
+      takes: app.takes,
       handleRequest: createRequestHandler(taking),
       handleUpgrade: createUpgradeHandler(taking),
       handleConnect: createConnectHandler(taking),
