@@ -9,7 +9,7 @@ import { gateOf, grantWith, hourMs, key } from './security/testing.ts'
 import { Refusal } from './wire/refusal.ts'
 import { createSeededRandom } from './wire/time.ts'
 
-const grantOf = (permission: Permission) => grantWith(pageRights(permission))
+const grantOf = (permission: Permission) => grantWith(pageRights(permission, true))
 const writer = grantOf({ channels: ['main', 'notes'], may: 'write' })
 const reader = grantOf({ channels: ['main'], may: 'read' })
 const guide = grantOf({ channels: 'all', may: 'read' })
@@ -42,7 +42,7 @@ test('an invitation to as many documents as it may name gets a ticket, however l
     const token = await makeInvitation({ channels, may, expiresAt: Date.now() + hourMs }, key)
     const { ticket } = await gate.ticketFor({}, token, fingerprintFor(query))
     const { read, write } = await gate.grantFor({ url: `/?${query}&ticket=${ticket}`, headers: {} })
-    const rights = pageRights({ channels, may })
+    const rights = pageRights({ channels, may }, false)
     assert.deepEqual([new Set(read), new Set(write)], [new Set(rights.read), new Set(rights.write)])
   }
 })

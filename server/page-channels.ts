@@ -35,9 +35,6 @@ const overview: ChannelType = {
   showsWindows: false,
 }
 
-/** Channels of the overviews. */
-const overviews = `${overviewName}.*`
-
 /** Longer than a polling client's pause; few, so that they take no room of documents. */
 const probesKept = { messages: 4096, bytes: 4_194_304, hours: 1 / 60 }
 
@@ -93,7 +90,7 @@ function documentType(editing: EditRules): ChannelType {
 export const pageChannels = (editing: EditRules, most: Kept): Readonly<Record<string, ChannelType>> => ({
   [windChannel]: wind,
   [probesChannel]: probesType(most),
-  [overviews]: overview,
+  'overview.*': overview,
   '*': documentType(editing),
 })
 
@@ -105,14 +102,16 @@ export const pageSenders: readonly string[] = [sensorName, overviewName]
 
 /**
  * Rights of an invitation: its pages, the wind for everybody, and everybody may measure. Windows of
- * version 0.2 also follow an overview, which is empty for all.
+ * version 0.2 also follow their pages' overviews, which nobody writes any more. They have a session; an
+ * invitation that is sent as a token must fit into a ticket.
  */
-export function pageRights({
-  channels,
-  may,
-}: Permission): Pick<Permit, 'read' | 'write' | 'maxMessageBytes'> {
+export function pageRights(
+  { channels, may }: Permission,
+  isSession: boolean,
+): Pick<Permit, 'read' | 'write' | 'maxMessageBytes'> {
   const pages = channels === 'all' ? ['*'] : channels
-  const read = [...pages, windChannel, probesChannel, overviews]
+  const overviews = isSession ? pages.map((page) => `${overviewName}.${page}`).filter(isChannelName) : []
+  const read = [...pages, windChannel, probesChannel, ...overviews]
   if (may === 'write') return { read, write: [...pages, probesChannel] }
   return { read, write: [probesChannel], maxMessageBytes: maxProbeBytes }
 }

@@ -85,8 +85,11 @@ const openSession: Session = {
 interface AccessParts {
   readonly isOpen: boolean
   readonly key: KeyObject
-  /** Returns the rights on the channels that a session's permission grants. */
-  readonly rightsOf: (permission: Permission) => Pick<Permit, 'read' | 'write' | 'maxMessageBytes'>
+  /** Returns the rights on the channels that a permission grants: a session's, or an invitation's as a token. */
+  readonly rightsOf: (
+    permission: Permission,
+    isSession: boolean,
+  ) => Pick<Permit, 'read' | 'write' | 'maxMessageBytes'>
   /** The session's duration, unless the invitation ends earlier. */
   readonly sessionMs: number
   /** Clock of the server, by which sessions end: no setting of the machine's clock moves it. */
@@ -125,7 +128,7 @@ export class Access {
     const { now, clock, rightsOf } = this.#parts
     const { expiresAt, account } = session
     return {
-      ...rightsOf(session),
+      ...rightsOf(session, (credentials.token ?? null) === null),
       ...(expiresAt !== null && { expiresAt: clock() + (expiresAt - now()) }),
       ...(account !== null && { account }),
     }
