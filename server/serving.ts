@@ -8,6 +8,7 @@ import type { DocumentThreads } from './document/document-threads.ts'
 import { Health } from './health.ts'
 import type { EndpointHandlers } from './http/attach.ts'
 import type { Connections } from './http/connections.ts'
+import type { ShowRefusal } from './http/refusals.ts'
 import { createRequestHandler } from './http/requests.ts'
 import { createConnectHandler, createUpgradeHandler } from './http/websockets.ts'
 import { Hub } from './hub/hub.ts'
@@ -44,6 +45,7 @@ export interface ServingParts {
   /** Signs tickets. */
   readonly secret: string
   readonly origins: OriginRules
+  readonly showRefusal: ShowRefusal | undefined
   /** Longest hold of a long poll, ms. */
   readonly holdMs: number
   /** Reports errors that the server survives; the log's, streams' and the application's. */
@@ -206,6 +208,7 @@ export class Serving {
       admission: channels,
       access: this.access,
       origins,
+      showRefusal: parts.showRefusal,
       mount: (mounting) => mountRoutes(mounting, this, channels),
     })
     this.#app = app

@@ -8,6 +8,7 @@ import Koa from 'koa'
 import { openPort } from '../../scripts/open-port.ts'
 import { temporaryFolder } from '../folder-testing.ts'
 import { answerErrors } from '../http/refusals.ts'
+import { showRefusal } from '../routes/refusal-page.ts'
 import { isOpenPath, mountSession } from '../routes/session.ts'
 import { type Access, makeInvitation, type Permission } from './access.ts'
 import { Grant, openGrant } from './grants.ts'
@@ -75,7 +76,7 @@ export async function startTestApp(test: TestContext, access: Access, now: () =>
   const app = new Koa()
   const ports = () => [8443, 8444]
   app
-    .use(answerErrors)
+    .use(answerErrors(showRefusal))
     .use(securityHeaders)
     .use(crossOrigin({ path: '/api', ports, allowedOrigins: [], allowedHosts: [] }))
   const gate = access.isOpen ? { grantFor: async () => grantWith({}) } : gateOf(access, now)
