@@ -7,11 +7,11 @@ import Router from '@koa/router'
 import Koa from 'koa'
 import { openPort } from '../scripts/open-port.ts'
 import { answerErrors } from '../server/http/refusals.ts'
-import type { Gate } from '../server/security/grants.ts'
 import { crossOrigin, needsSession, securityHeaders } from '../server/security/middleware.ts'
 import { grantWith } from '../server/security/testing.ts'
 import { TicketGate } from '../server/security/tickets.ts'
 import { type Access, makeInvitation, type Permission } from './access.ts'
+import { showRefusal } from './routes/refusal-page.ts'
 import { isOpenPath, mountSession } from './routes/session.ts'
 
 export const key = createSecretKey(Buffer.alloc(32, 'a'))
@@ -24,7 +24,7 @@ export const hourMs = 3_600_000
 export const toWrite: Permission = { channels: ['main', 'notes'], may: 'write' }
 
 /** As the page's server has it; nobody is revoked. */
-export function gateOf(access: Access, now: () => number = Date.now): Gate {
+export function gateOf(access: Access, now: () => number = Date.now): TicketGate {
   return new TicketGate({
     authorize: ({ headers, token }) => access.permitFor({ cookie: headers.cookie, token }),
     secret: 's'.repeat(32),
@@ -64,9 +64,9 @@ export async function startTestApp(test: TestContext, access: Access, now: () =>
   const app = new Koa()
   const ports = () => [8443, 8444]
   app
-    .use(answerErrors)
+    .use(answerErrors(showRefusal))
     .use(securityHeaders)
-    .use(crossOrigin({ ports, allowedOrigins: [], allowedHosts: [] }))
+    .use(crossOrigin({ path: '/api', ports, allowedOrigins: [], allowedHosts: [] }))
   const gate = access.isOpen ? { grantFor: async () => grantWith({}) } : gateOf(access, now)
   app.use(async (ctx, next) => {
     if (needsSession(ctx.path, isOpenPath)) await gate.grantFor(ctx.req)

@@ -85,8 +85,11 @@ const openSession: Session = {
 interface AccessParts {
   readonly isOpen: boolean
   readonly key: KeyObject
-  /** Returns the rights on the channels that a session's permission grants. */
-  readonly rightsOf: (permission: Permission) => Pick<Permit, 'read' | 'write' | 'maxMessageBytes'>
+  /** Returns the rights on the channels that a permission grants: a session's, or an invitation's as a token. */
+  readonly rightsOf: (
+    permission: Permission,
+    isSession: boolean,
+  ) => Pick<Permit, 'read' | 'write' | 'maxMessageBytes'>
   /** The session's duration, unless the invitation ends earlier. */
   readonly sessionMs: number
   /** Clock of the server, by which sessions end: no setting of the machine's clock moves it. */
@@ -125,7 +128,7 @@ export class Access {
     const { now, clock, rightsOf } = this.#parts
     const { expiresAt, account } = session
     return {
-      ...rightsOf(session),
+      ...rightsOf(session, (credentials.token ?? null) === null),
       ...(expiresAt !== null && { expiresAt: clock() + (expiresAt - now()) }),
       ...(account !== null && { account }),
     }
@@ -161,15 +164,18 @@ export class Access {
   }
 
   /**
-   * Creates an invitation, which ends no later than the caller's own. Throws as `permitFor` does,
-   * and 409 `open-access` on an open server. The caller must check what it may pass on.
+   * Creates an invitation to read one channel, from those who may write there; it ends no later than their
+   * own. Throws as `permitFor` does, 403 `not-invited-there` or `read-only-invitation`, and 409
+   * `open-access` on an open server.
    */
-  async invite(credentials: Credentials, permission: Permission, hours: number) {
+  async invite(credentials: Credentials, channel: string, hours: number) {
     const { isOpen, clock, key } = this.#parts
     if (isOpen) throw refusalOf('open-access')
-    const { until } = await this.sessionFor(credentials)
+    const { channels, may, until } = await this.sessionFor(credentials)
+    if (channels !== 'all' && !channels.includes(channel)) throw refusalOf('not-invited-there')
+    if (may !== 'write') throw refusalOf('read-only-invitation')
     const expiresAt = Math.min(Math.floor((clock() + hours * 3_600_000) / 1000) * 1000, until)
-    return { token: await makeInvitation({ ...permission, expiresAt }, key), expiresAt }
+    return { token: await makeInvitation({ channels: [channel], may: 'read', expiresAt }, key), expiresAt }
   }
 
   /** `endsAt` and `until` are by the clock of tokens. */
@@ -232,6 +238,8 @@ const sentences = {
   'session-expired': `Your session has ended; open your link again, or ask for a new one ${askForOne}`,
   'invitation-invalid': `This is not an invitation to this server, or part of the link is missing; ask for a new link ${askForOne}`,
   'invitation-expired': `This invitation has ended; ask for a new link ${askForOne}`,
+  'not-invited-there': `Your invitation does not cover this document; ask for one that does ${askForOne}`,
+  'read-only-invitation': `Your invitation lets you only read this document; ask for one that lets you write ${askForOne}`,
   'open-access':
     'Everyone who reaches this server may read and write without an invitation; share the address, or start the server with access: invited.',
 }

@@ -3,13 +3,14 @@ import { test } from 'node:test'
 import { Refusal } from '../protocol/refusal.ts'
 import { createSeededRandom } from '../protocol/time.ts'
 import { countTo } from '../server/hub/hub-testing.ts'
-import { openGrant, refuseReading, refuseWriting } from '../server/security/grants.ts'
+import { fingerprintFor, openGrant, refuseReading, refuseWriting } from '../server/security/grants.ts'
 import { grantWith } from '../server/security/testing.ts'
-import type { Permission } from './access.ts'
+import { Access, makeInvitation, maxChannels, type Permission } from './access.ts'
+import { gateOf, hourMs, key } from './access-testing.ts'
 import { admitChannel, pageRights } from './page-channels.ts'
 import { channelsOfPage, pageTypeOf } from './page-testing.ts'
 
-const grantOf = (permission: Permission) => grantWith(pageRights(permission))
+const grantOf = (permission: Permission) => grantWith(pageRights(permission, true))
 const writer = grantOf({ channels: ['main', 'notes'], may: 'write' })
 const reader = grantOf({ channels: ['main'], may: 'read' })
 const guide = grantOf({ channels: 'all', may: 'read' })
@@ -38,6 +39,27 @@ test('what a window shows can be read by one of version 0.2, which fails over a 
   assert.deepEqual(shows?.(own), own)
   for (const unfit of [3, 'here', true, ['here']]) assert.notEqual(check?.(unfit), null, String(unfit))
   for (const fit of [null, {}, own, shown]) assert.equal(check?.(fit), null)
+})
+
+test('an invitation to as many documents as it may name gets a ticket, however long their names are', async () => {
+  const channels = Array.from({ length: maxChannels }, (_, index) => `${1000 + index}${'気'.repeat(20)}`)
+  const access = new Access({
+    isOpen: false,
+    key,
+    rightsOf: pageRights,
+    sessionMs: hourMs,
+    now: Date.now,
+    clock: Date.now,
+  })
+  const gate = gateOf(access)
+  const query = new URLSearchParams({ key: 'k'.repeat(22) })
+  for (const may of ['read', 'write'] as const) {
+    const token = await makeInvitation({ channels, may, expiresAt: Date.now() + hourMs }, key)
+    const { ticket } = await gate.ticketFor({}, token, fingerprintFor(query))
+    const { read, write } = await gate.grantFor({ url: `/?${query}&ticket=${ticket}`, headers: {} })
+    const rights = pageRights({ channels, may }, false)
+    assert.deepEqual([new Set(read), new Set(write)], [new Set(rights.read), new Set(rights.write)])
+  }
 })
 
 test('every grant allows reading and writing probes', () => {

@@ -116,14 +116,15 @@ export const pageSenders: readonly string[] = [sensorName, overviewName]
 
 /**
  * Rights of an invitation: its pages, the wind for everybody, and everybody may measure. Windows of
- * earlier versions also follow overviews, which nobody writes any more.
+ * version 0.2 also follow their pages' overviews, which nobody writes any more. They have a session; an
+ * invitation that is sent as a token must fit into a ticket.
  */
-export function pageRights({
-  channels,
-  may,
-}: Permission): Pick<Permit, 'read' | 'write' | 'maxMessageBytes'> {
+export function pageRights(
+  { channels, may }: Permission,
+  isSession: boolean,
+): Pick<Permit, 'read' | 'write' | 'maxMessageBytes'> {
   const pages = channels === 'all' ? ['*'] : channels
-  const overviews = pages.map((page) => `${overviewName}.${page}`).filter(isChannelName)
+  const overviews = isSession ? pages.map((page) => `${overviewName}.${page}`).filter(isChannelName) : []
   const read = [...pages, windChannel, probesChannel, ...overviews]
   if (may === 'write') return { read, write: [...pages, probesChannel] }
   return { read, write: [probesChannel], maxMessageBytes: maxProbeBytes }

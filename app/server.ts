@@ -24,6 +24,7 @@ import { pageChannels, pageRights, pageSenders } from './page-channels.ts'
 import { mountDocuments } from './routes/documents.ts'
 import { mountPage } from './routes/page.ts'
 import { type PageFiles, pageFiles } from './routes/page-files.ts'
+import { showRefusal } from './routes/refusal-page.ts'
 import { mountReports } from './routes/reports.ts'
 import { mountService } from './routes/service.ts'
 import { isOpenPath, mountSession } from './routes/session.ts'
@@ -105,6 +106,7 @@ export async function startServer(parts: ServerParts): Promise<Server> {
     allowedHosts: config.allowedHosts,
     allowedPorts: frontPort === null ? [] : [frontPort],
     roomMaking: 'delete one, which makes room a day later',
+    showRefusal,
     signal,
   })
   const page = createPage({ crosswind, config, root, files, access, ports })

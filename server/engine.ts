@@ -3,7 +3,7 @@
 import cluster from 'node:cluster'
 import type { Duplex } from 'node:stream'
 import { openFilesAllowed, processTimers } from '../scripts/process.ts'
-import { type AnyServer, attach, type ServerHandlers } from './http/attach.ts'
+import { type AnyServer, attach, type EndpointHandlers, type ServerHandlers } from './http/attach.ts'
 import { type Connections, GuestConnections } from './http/connections.ts'
 import { type ListenerSettings, listen, type Ports } from './http/listeners.ts'
 import { fittingConnections, maxSockets } from './http/open-files.ts'
@@ -37,6 +37,8 @@ type OfEngine =
   | 'origins'
 
 export interface EngineParts extends Omit<ServingParts, OfEngine> {
+  /** Where its endpoints are, such as `/realtime`. */
+  readonly path: string
   /** Processes that serve; several need one more, which has the log and forks them. */
   readonly workers: number
   /** Time to drain before another log replaces the one in use, and in a worker that is signalled. */
@@ -125,6 +127,7 @@ export class Engine {
     const limits = { ...settings.limits, maxConnections }
     this.#parts = { ...parts, settings: { ...settings, limits } }
     this.origins = {
+      path: parts.path,
       ports: () => [...parts.allowedPorts, ...this.#ports],
       allowedOrigins: settings.allowedOrigins,
       allowedHosts: settings.allowedHosts,
@@ -169,7 +172,8 @@ export class Engine {
   }
 
   /** Handlers of the log in use. */
-  readonly handlers: ServerHandlers = {
+  readonly handlers: EndpointHandlers = {
+    takes: (request) => this.current.handlers.takes(request),
     handleRequest: (...given) => this.current.handlers.handleRequest(...given),
     handleUpgrade: (...given) => this.current.handlers.handleUpgrade(...given),
     handleConnect: (...given) => this.current.handlers.handleConnect(...given),
@@ -254,14 +258,14 @@ export class Engine {
     tellPrimary({ type: 'failed', why: error instanceof Error ? error.message : String(error) })
   }
 
-  /** Takes over requests below the path from an application's server. */
-  attach(server: AnyServer, path: string, how: { readonly requests?: boolean }): void {
+  /** Takes over the requests for its endpoints from an application's server. */
+  attach(server: AnyServer, how: { readonly requests?: boolean }): void {
     if (this.#listening) throw new Error('attach: this server listens on ports of its own.')
     if (this.#role.name !== 'alone')
       throw new Error('attach: several workers share ports of their own; use listen, or one process.')
     this.#isAttached = true
     this.#guests.watch(server)
-    attach(server, path, this.handlers, how)
+    attach(server, this.#parts.path, this.handlers, how)
   }
 
   /**

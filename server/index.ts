@@ -76,6 +76,7 @@ export async function createCrosswind(options: CrosswindOptions): Promise<Crossw
   const yjs = channels.haveDocuments ? await import('./document/document-threads.ts') : null
 
   const engine = await Engine.start({
+    path,
     settings,
     channels,
     openDocuments:
@@ -93,6 +94,7 @@ export async function createCrosswind(options: CrosswindOptions): Promise<Crossw
     authorize,
     secret,
     allowedPorts: options.allowedPorts ?? [],
+    showRefusal: options.showRefusal,
     holdMs,
     drainMs,
     signal,
@@ -100,7 +102,15 @@ export async function createCrosswind(options: CrosswindOptions): Promise<Crossw
   })
   const failed = 'The log was replaced, and the new one could not be opened; restart the server.'
   void engine.lost.then(() => options.onFailure?.(new Error(failed)))
-  return Crosswind.over({ engine, path, channels, isOpen: authorize === 'everyone', folder, drainMs })
+  return Crosswind.over({
+    engine,
+    path,
+    channels,
+    isOpen: authorize === 'everyone',
+    folder,
+    drainMs,
+    showRefusal: options.showRefusal,
+  })
 }
 
 /** Without a listener of the application's, it is printed. */

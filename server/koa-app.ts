@@ -7,7 +7,7 @@ import Koa from 'koa'
 import websockify from 'koa-websocket'
 import type { Stored } from '../protocol/messages.ts'
 import type { EngineSettings } from './config/engine-settings.ts'
-import { answerErrors, reportFailure } from './http/refusals.ts'
+import { answerErrors, reportFailure, type ShowRefusal } from './http/refusals.ts'
 import { RateLimit } from './hub/rate-limit.ts'
 import type { Gate, Grant } from './security/grants.ts'
 import {
@@ -41,6 +41,7 @@ interface AppParts extends Pick<Mounting, 'hub' | 'timers' | 'heartbeatMs' | 'ho
   readonly limits: Mounting['limits'] & BudgetLimits & Pick<EngineSettings['limits'], 'messagesPerSecond'>
   readonly access: Gate
   readonly origins: OriginRules
+  readonly showRefusal: ShowRefusal | undefined
   /** The routes beside the transports. */
   readonly mount: (mounting: Mounting) => void
 }
@@ -66,7 +67,7 @@ export function createApp(parts: AppParts) {
   for (const transport of transports) transport(mounting)
   mount(mounting)
 
-  app.use(answerErrors)
+  app.use(answerErrors(parts.showRefusal))
   app.use(securityHeaders)
   app.use(crossOrigin(origins))
   app.use(requireSession(access))

@@ -5,8 +5,9 @@ import type { TypeOf } from './channels/channel-type.ts'
 import type { EngineSettings } from './config/engine-settings.ts'
 import type { DocumentThreads } from './document/document-threads.ts'
 import { Health } from './health.ts'
-import type { ServerHandlers } from './http/attach.ts'
+import type { EndpointHandlers } from './http/attach.ts'
 import type { Connections } from './http/connections.ts'
+import type { ShowRefusal } from './http/refusals.ts'
 import { createRequestHandler } from './http/requests.ts'
 import { createConnectHandler, createUpgradeHandler } from './http/websockets.ts'
 import { Hub } from './hub/hub.ts'
@@ -44,6 +45,7 @@ export interface ServingParts {
   /** Signs tickets. */
   readonly secret: string
   readonly origins: OriginRules
+  readonly showRefusal: ShowRefusal | undefined
   /** Longest hold of a long poll, ms. */
   readonly holdMs: number
   /** Reports errors that the server survives; the log's, streams' and the application's. */
@@ -84,7 +86,7 @@ export class Serving {
   /** Null if everyone is served. */
   #gate: TicketGate | null = null
   #app: App | null = null
-  #handlers: ServerHandlers | null = null
+  #handlers: EndpointHandlers | null = null
   readonly #ends: (End | undefined)[] = []
   #closed: Promise<void> | null = null
 
@@ -188,7 +190,7 @@ export class Serving {
   }
 
   /** Handlers of requests and sockets. */
-  get handlers(): ServerHandlers {
+  get handlers(): EndpointHandlers {
     if (!this.#handlers) throw new Error('The application is not mounted.')
     return this.#handlers
   }
@@ -206,11 +208,13 @@ export class Serving {
       admission: channels,
       access: this.access,
       origins,
+      showRefusal: parts.showRefusal,
       mount: (mounting) => mountRoutes(mounting, this, channels),
     })
     this.#app = app
     const taking = { app, connections, settings: limits, origins }
     this.#handlers = {
+      takes: app.takes,
       handleRequest: createRequestHandler(taking),
       handleUpgrade: createUpgradeHandler(taking),
       handleConnect: createConnectHandler(taking),

@@ -120,7 +120,7 @@ async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) 
     directory: () => directory,
     access,
   })
-  const app = new Koa().use(answerErrors).use(router.routes())
+  const app = new Koa().use(answerErrors()).use(router.routes())
   const server = createServer(app.callback())
   const port = await openPort(server)
   t.after(async () => {

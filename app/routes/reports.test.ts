@@ -54,7 +54,7 @@ async function start(t: TestContext, files: Files | null, { isOpen = true } = {}
   const router = new Router()
   const gate = isOpen ? { grantFor: async () => openGrant } : gateOf(access, () => noon)
   mountReports(router, { crosswind: callersOf(gate), reportsFolder: reports })
-  const app = new Koa().use(answerErrors).use(securityHeaders).use(router.routes())
+  const app = new Koa().use(answerErrors()).use(securityHeaders).use(router.routes())
   const server = createServer(app.callback())
   const port = await openPort(server)
   t.after(() => server.close())

@@ -256,7 +256,7 @@ declare const statuses: {
 declare const windowHttpVersions: readonly ['3', '2', '1.1'];
 declare function bearerIn({ authorization }: IncomingHttpHeaders): string | null;
 declare function createCrosswind(options: CrosswindOptions): Promise<Crosswind>;
-declare function handlersBelow(path: string, handleRequest: RequestHandler): {
+declare function handlersBelow(path: string, { handleRequest, takes }: RequestsOf): {
   handler: (request: AnyRequest, response: AnyResponse, next?: () => void) => void;
   express: () => (request: AnyRequest, response: AnyResponse, next?: () => void) => void;
   koa: () => (ctx: KoaContext, next: () => Promise<unknown>) => Promise<void>;
@@ -295,6 +295,7 @@ declare namespace index_d_exports {
 export { index_d_exports as ".", documents_d_exports as "./documents" };
 import * as Y from "yjs";
 import { Doc } from "yjs";
+import { Duplex } from "node:stream";
 import { EventEmitter } from "node:events";
 import { Http2ServerRequest, Http2ServerResponse, IncomingHttpHeaders } from "node:http2";
 import { IncomingMessage, ServerResponse } from "node:http";
@@ -303,10 +304,6 @@ interface Answering {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   body?: unknown;
-}
-interface Beside {
-  readonly answer: Answer$1;
-  readonly isBelow: boolean;
 }
 interface Bodies {
   update: UpdateBody;
@@ -373,6 +370,7 @@ interface CrosswindOptions {
   readonly holdMs?: number;
   readonly drainMs?: number;
   readonly roomMaking?: string;
+  readonly showRefusal?: ShowRefusal;
   readonly signal?: AbortSignal | undefined;
   readonly onFailure?: (error: unknown) => void;
 }
@@ -414,6 +412,9 @@ interface Earlier {
   readonly messages: readonly Message[];
   readonly isOldest: boolean;
   readonly head: Cursor;
+}
+interface EndpointHandlers extends ServerHandlers {
+  readonly takes: (request: AnyRequest) => boolean;
 }
 interface ErasureBody {
   readonly head: number;
@@ -589,6 +590,15 @@ interface Schema {
   readonly contentOf: (item: Y.Item) => 'shared' | 'own';
   readonly regionOf: (item: Y.Item) => Region;
 }
+interface ServerHandlers {
+  readonly handleRequest: RequestHandler;
+  readonly handleUpgrade: UpgradeHandler;
+  readonly handleConnect: ConnectHandler;
+}
+interface ShownRefusal {
+  readonly html: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
 interface Snapshot {
   readonly messages: readonly Message[];
   readonly head: Cursor;
@@ -633,6 +643,7 @@ type ByHttp<Place> = Readonly<Record<HttpVersion, Place> & Partial<Record<Window
 type ChannelRule = JsonRule | YjsRule | ChannelType;
 type Check = (value: unknown) => Misfit | null;
 type Client = readonly unknown[];
+type ConnectHandler = (request: Http2ServerRequest, response: Http2ServerResponse | Duplex) => void;
 type Durability = 'process' | 'machine';
 type End = () => void | Promise<void>;
 type EngineSettings = Immutable<z.output<typeof engineSchema>>;
@@ -649,13 +660,15 @@ type Ports = ByHttp<number>;
 type Prepare = (content: Content, messages: () => readonly Message[], store: Store) => Promise<void> | null;
 type RefusalCode = keyof typeof statuses;
 type Region = (typeof regions)[number];
-type RequestHandler = (...given: [...Parameters<Answer$1>, beside?: Beside]) => void;
+type RequestHandler = (...given: [...Parameters<Answer$1>, beside?: Answer$1]) => void;
+type RequestsOf = Pick<EndpointHandlers, 'handleRequest' | 'takes'>;
 type Result = {
   readonly value: unknown;
   readonly issues?: undefined;
 } | {
   readonly issues: readonly Issue[];
 };
+type ShowRefusal = (refusal: Refusal) => ShownRefusal;
 type Storage = 'memory' | {
   readonly kind: 'sqlite';
   readonly folder: string;
@@ -678,6 +691,7 @@ type Storage = 'memory' | {
 };
 type Store = (draft: Draft, acceptedAt: number) => number | Promise<number>;
 type Tasks = Readonly<Record<string, (...input: never[]) => unknown>>;
+type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 type Who = {
   readonly user: string;
 } | {

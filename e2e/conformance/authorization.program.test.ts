@@ -72,7 +72,6 @@ const reading = (channel: string): Readonly<Record<string, Endpoint>> => ({
 const endpoints: Readonly<Record<string, Endpoint>> = {
   ...reading('room.1'),
   clock: {},
-  nothing: {},
   socket: { query: stream('room.1') },
   messages: postJson(draft('room.1')),
   'streaming#post': post('application/x-ndjson', `${JSON.stringify({ type: 'publish' })}\n`),
@@ -142,7 +141,6 @@ for (const version of httpVersions)
         {
           session: post('application/json', ''),
           'session#wrong': postJson({ token: 'of bob' }),
-          'session#get': {},
         },
         { key },
       )

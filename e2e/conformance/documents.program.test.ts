@@ -380,6 +380,15 @@ describe('on a server with invitations', () => {
     }
   })
 
+  test('a ticket of somebody else makes no invitation for a session that may only read', async (t) => {
+    const author = await enter(t, await server.invite({ channels: ['main'], may: 'write' }, 600_000))
+    const { ticket } = JSON.parse((await ask(author, post('/api/session', {}))).text) as { ticket: string }
+    const guest = await enter(t, await server.invite({ channels: 'all', may: 'read' }))
+    const asked = post(`/api/invitations?ticket=${ticket}`, { channel: 'main', may: 'read', hours: 8760 })
+    const { status, text } = await ask(guest, asked)
+    assert.deepEqual([status, JSON.parse(text).code], [403, 'read-only-invitation'])
+  })
+
   test("an invitation never grants more than its creator's rights, and at most one is created per second", async (t) => {
     const writer = await enter(t, await server.invite({ channels: ['main'], may: 'write' }))
     for (const [asked, status, code] of [

@@ -50,7 +50,7 @@ const http2Options = () => ({ ...serverOptions(), ...tls })
 async function openFastify(crosswind: Crosswind, options: object = {}): Promise<Server> {
   const app = fastify(options)
   app.register(crosswind.fastify)
-  app.all('*', async (request) => sentence(request.url))
+  for (const path of ['*', '/realtime/own']) app.all(path, async (request) => sentence(request.url))
   await app.ready()
   return app.server
 }
@@ -132,13 +132,13 @@ for (const [
         test(`the application keeps its own paths over HTTP/${version}`, async (t) => {
           const client = connectHttp(version, origin, null)
           t.after(() => client.close())
-          for (const path of ['/', '/realtime', '/realtimes/clock', '/api/clock']) {
+          for (const path of ['/', '/realtime', '/realtimes/clock', '/api/clock', '/realtime/own?x=1']) {
             const { status, body } = await client.ask({ path })
             assert.deepEqual([status, await textOf(body)], [200, `the application’s ${path}`])
           }
           assert.equal((await client.ask({ method: 'POST', path: '/realtime/session' })).status, 200)
-          const { status, body } = await client.ask({ path: '/realtime/nothing' })
-          assert.deepEqual([status, JSON.parse(await textOf(body)).code], [404, 'not-found'])
+          const wrong = await client.ask({ method: 'DELETE', path: '/realtime/messages' })
+          assert.deepEqual([wrong.status, JSON.parse(await textOf(wrong.body)).code], [405, 'wrong-method'])
         })
 
       test('its own pages may write, those of others may not', async (t) => {
@@ -249,7 +249,7 @@ for (const [name, version] of [
     const expected = [
       ['/realtime/messages', 200],
       ['/realtime/clock', 200],
-      ['/realtime/nothing', 404],
+      ['/realtime/leave', 405],
       ['/own', 404],
     ] as const
     const answers: string[] = []
@@ -261,7 +261,7 @@ for (const [name, version] of [
     }
     assert.match(answers[0] ?? '', /^\{"type":"stored"/)
     assert.match(answers[1] ?? '', /^\{"at":\d/)
-    assert.match(answers[2] ?? '', /"code":"not-found"/)
+    assert.match(answers[2] ?? '', /"code":"wrong-method"/)
     assert.equal(answers[3], 'There is no such page.')
     assert.deepEqual(seen, expected)
   })

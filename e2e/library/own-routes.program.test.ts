@@ -75,6 +75,27 @@ test('below its path an application answers what is none of Crosswind’s endpoi
   assert.equal((await ask('ada', { method: 'POST', path: '/api/session' })).text, 'renewed')
 })
 
+test('a person whose browser opens what is refused gets the application’s page, or JSON, and no words of another application', async (t) => {
+  const headers = { accept: 'text/html,*/*;q=0.8' }
+  const showRefusal = ({ code }: Refusal) => ({
+    html: `<p>${code}</p>`,
+    headers: { 'x-frame-options': 'DENY' },
+  })
+  for (const [options, type, text] of [
+    [{}, 'application/json', /"code":"no-session"/],
+    [{ showRefusal }, 'text/html', /^<p>no-session<\/p>$/],
+  ] as const) {
+    const { ask } = await serve(t, () => undefined, options)
+    for (const path of ['/api/clock', '/rooms/1']) {
+      const answer = await ask(null, { path, headers })
+      assert.equal(answer.status, 401)
+      assert.match(String(answer.headers['content-type']), RegExp(`^${type}`))
+      assert.match(answer.text, text)
+      assert.equal(answer.headers['x-frame-options'], type === 'text/html' ? 'DENY' : undefined)
+    }
+  }
+})
+
 test('with another path, the addresses of the endpoints below /api are the application’s', async (t) => {
   const { ask, ports } = await serve(
     t,

@@ -363,7 +363,7 @@ function secondsFor(share: number, { documentSeconds }: TaskLimits): number {
 export const isTooCostly = (error: unknown) => error instanceof Refusal && error.code === 'too-costly'
 
 function tooCostly(channel: string, error: TooCostly): Refusal {
-  const sentence = `Reading the document "${channel}" ${error.message}: the server only relays it. Create another one, raise the limit, or open the page with ?open, which may take a browser minutes.`
+  const sentence = `Reading the document "${channel}" ${error.message}: the server only relays it. Create another one, or raise the limit.`
   return new Refusal('too-costly', sentence)
 }
 

@@ -5,8 +5,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import type { Duplex } from 'node:stream'
 import { limitUpgrades } from '../node-internals.ts'
+import { askedFor } from '../security/middleware.ts'
 import type { AnyRequest } from '../transports/bodies.ts'
-import type { Answer, Beside, RequestHandler } from './requests.ts'
+import type { Answer, RequestHandler } from './requests.ts'
 import type { ConnectHandler, UpgradeHandler } from './websockets.ts'
 
 /** Node's servers: `http`, `https` and `http2`, secure or not. */
@@ -18,49 +19,83 @@ export interface ServerHandlers {
   readonly handleConnect: ConnectHandler
 }
 
+export interface EndpointHandlers extends ServerHandlers {
+  /** Whether a request, with the address that the transports know, is for one of the endpoints. */
+  readonly takes: (request: AnyRequest) => boolean
+}
+
 /** Prefix of the transports' own paths. */
 const ownPath = '/api/'
 
 /** Whether a request is below the path; if so, gives it the address that the transports know. */
 function takesOver(request: AnyRequest & { originalUrl?: string }, path: string): boolean {
-  // Frameworks keep the address there when they change `url`, and read it for their logs.
-  const { url = '', originalUrl = url } = request
-  const asked = originalUrl.startsWith('/') ? originalUrl : withoutOrigin(originalUrl)
+  const asked = askedFor(request)
   if (!asked.startsWith(`${path}/`)) return false
-  request.originalUrl = originalUrl
+  // Frameworks keep the address there when they change `url`, and read it for their logs.
+  request.originalUrl ??= request.url ?? ''
   request.url = ownPath + asked.slice(path.length + 1)
   return true
 }
 
-/** Clients may send the whole address (RFC 9112, 3.2.2). */
-const withoutOrigin = (url: string) => url.replace(/^https?:\/\/[^/]*/i, '')
+type RequestsOf = Pick<EndpointHandlers, 'handleRequest' | 'takes'>
+
+/**
+ * Answers a request for one of the endpoints, and returns whether it does. With `isLast`, nothing else
+ * answers what is below the path, so that this one does.
+ */
+function answers(
+  path: string,
+  { handleRequest, takes }: RequestsOf,
+  isLast: boolean,
+  ...[request, response]: Parameters<Answer>
+): boolean {
+  const { url } = request
+  if (!takesOver(request, path)) return false
+  if (isLast || takes(request)) {
+    handleRequest(request, response)
+    return true
+  }
+  // With the address that the client asked for, or that the application's framework gave it.
+  request.url = url
+  return false
+}
 
 /** Listeners that the application adds later also receive what is below the path. */
 export function attach(
   server: AnyServer,
   path: string,
-  { handleRequest, handleUpgrade, handleConnect }: ServerHandlers,
+  handlers: EndpointHandlers,
   { requests = true }: { readonly requests?: boolean } = {},
 ): void {
-  if (requests) takeFrom(server, 'request', path, handleRequest as Handler)
+  const { handleUpgrade, handleConnect } = handlers
+  const isLast = server.listenerCount('request') === 0
+  if (requests)
+    takeFrom(server, 'request', (request, response) => answers(path, handlers, isLast, request, response))
   const isAlone = server.listenerCount('upgrade') === 0
-  takeFrom(server, 'upgrade', path, handleUpgrade as Handler, refuseUpgrade)
+  const below =
+    (take: Handler): Take =>
+    (request, ...rest) => {
+      const isBelow = takesOver(request, path)
+      if (isBelow) take(request, ...rest)
+      return isBelow
+    }
+  takeFrom(server, 'upgrade', below(handleUpgrade), refuseUpgrade)
   if (isAlone) limitUpgrades(server, ({ url = '' }) => url.startsWith(`${path}/`))
-  takeFrom(server, 'connect', path, handleConnect as Handler, refuseConnect as Handler)
+  takeFrom(server, 'connect', below(handleConnect), refuseConnect)
 }
 
 /**
  * On ports of our own: the application gets all else, and below the path what no route takes, within the
  * same limits. WebSockets and CONNECT of other paths are refused.
  */
-export function handlersBeside(path: string, handlers: ServerHandlers, answer?: Answer): ServerHandlers {
+export function handlersBeside(path: string, handlers: EndpointHandlers, answer?: Answer): ServerHandlers {
   /** Other paths must not lead to the transports' own. */
   const leads = (request: AnyRequest) => takesOver(request, path) || !request.url?.startsWith(ownPath)
-  const elsewhere: Beside = { answer: answer ?? answerNotFound, isBelow: false }
-  const below: Beside | undefined = answer && { answer: asAsked(answer), isBelow: true }
   return {
-    handleRequest: (request, response) =>
-      handlers.handleRequest(request, response, takesOver(request, path) ? below : elsewhere),
+    handleRequest(request, response) {
+      if (!answers(path, handlers, answer === undefined, request, response))
+        handlers.handleRequest(request, response, answer ?? answerNotFound)
+    },
     handleUpgrade(request, socket, head) {
       if (leads(request)) handlers.handleUpgrade(request, socket, head)
       else refuseUpgrade(request, socket)
@@ -72,39 +107,33 @@ export function handlersBeside(path: string, handlers: ServerHandlers, answer?: 
   }
 }
 
-/** With the address that the client asked for. */
-const asAsked =
-  (answer: Answer): Answer =>
-  (request: AnyRequest & { originalUrl?: string }, response) => {
-    request.url = request.originalUrl ?? request.url
-    answer(request, response)
-  }
-
 function refuseUpgrade(_request: AnyRequest, socket: Duplex): void {
   socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n')
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: each event has its own parameters.
-type Handler = (request: AnyRequest, ...rest: any[]) => void
+type Handler = (request: any, ...rest: any[]) => void
+
+/** Returns whether it takes the request. */
+type Take = (...given: Parameters<Handler>) => boolean
 
 /**
- * Puts one listener in the place of the server's, and calls those for requests that are not below the
- * path. An event reaches all listeners, and none can keep it from the others: beside an application's
+ * Puts one listener in the place of the server's, and calls those for requests that it does not take. An
+ * event reaches all listeners, and none can keep it from the others: beside an application's
  * own, each request below the path would be answered twice. Engine.IO does the same. Listeners that are
  * added later stay the server's, and can be removed; the earlier ones cannot.
  */
 function takeFrom(
   server: AnyServer,
   event: 'request' | 'upgrade' | 'connect',
-  path: string,
-  take: Handler,
+  take: Take,
   otherwise?: Handler,
 ): void {
   const others = server.rawListeners(event)
   server.removeAllListeners(event)
   server.on(event, (request: AnyRequest, ...rest) => {
-    if (takesOver(request, path)) take(request, ...rest)
-    else if (others.length === 0) otherwise?.(request, ...rest)
+    if (take(request, ...rest)) return
+    if (others.length === 0) otherwise?.(request, ...rest)
     else for (const other of others) Reflect.apply(other, server, [request, ...rest])
   })
 }
@@ -141,27 +170,28 @@ interface FastifyReplyLike {
 }
 
 /**
- * Middleware for the application's own chain: takes requests below the path, and leaves others to the
+ * Middleware for the application's own chain: takes requests for the endpoints, and leaves others to the
  * middleware after it. Where nothing follows, others get 404.
  */
-export function handlersBelow(path: string, handleRequest: RequestHandler) {
-  function take(request: AnyRequest, response: AnyResponse): boolean {
-    if (!takesOver(request, path)) return false
-    if (hasLeft(response)) return true
-    if (request.readableEnded)
-      throw new Error(
-        `The body of a ${request.method} request below ${path} was read before Crosswind could; mount Crosswind before the body parser.`,
-      )
-    handleRequest(request, response)
-    return true
+export function handlersBelow(path: string, { handleRequest, takes }: RequestsOf) {
+  const unlessLate: RequestsOf = {
+    takes,
+    handleRequest(request, response) {
+      if (hasLeft(response)) return
+      if (request.readableEnded)
+        throw new Error(
+          `The body of a ${request.method} request below ${path} was read before Crosswind could; mount Crosswind before the body parser.`,
+        )
+      handleRequest(request, response)
+    },
   }
+  const take = (request: AnyRequest, response: AnyResponse, isLast = false) =>
+    answers(path, unlessLate, isLast, request, response)
 
-  function handler(
-    request: AnyRequest,
-    response: AnyResponse,
-    next: () => void = () => answerNotFound(request, response),
-  ): void {
-    if (!take(request, response)) next()
+  function handler(request: AnyRequest, response: AnyResponse, next?: () => void): void {
+    if (take(request, response, next === undefined)) return
+    if (next) next()
+    else answerNotFound(request, response)
   }
 
   return {
@@ -182,7 +212,8 @@ export function handlersBelow(path: string, handleRequest: RequestHandler) {
     async fastify(instance: FastifyLike): Promise<void> {
       const onRequest = ({ raw }: { raw: AnyRequest }, reply: FastifyReplyLike) => {
         for (const [name, value = ''] of Object.entries(reply.getHeaders())) reply.raw.setHeader(name, value)
-        if (take(raw, reply.raw)) reply.hijack()
+        // Routes that the application has there come before this one, and none after it.
+        if (take(raw, reply.raw, true)) reply.hijack()
         else reply.callNotFound()
       }
       instance.all(`${path}/*`, { onRequest }, () => undefined)

@@ -47,7 +47,7 @@ async function listenDeaf(more: Partial<ListenerSettings> = {}) {
     penalties: new RateLimit(100, Date.now),
     budget: new Budget(testConfig.limits, processTimers),
   }
-  const origins = { ports: () => [], allowedOrigins: [], allowedHosts: [] }
+  const origins = { path: '/api', ports: () => [], allowedOrigins: [], allowedHosts: [] }
   const all = { ...settings, ...more }
   const handlersFor = (connections: Connections) => {
     const parts = { app, connections, settings: all, origins }

@@ -20,7 +20,7 @@ import { formatBare, refuse, respond } from './refusals.ts'
 import { type QueueTotal, RequestTurns } from './request-turns.ts'
 
 interface RequestParts {
-  readonly app: Pick<App, 'koa' | 'penalties' | 'budget' | 'handleMessage' | 'takes'>
+  readonly app: Pick<App, 'koa' | 'penalties' | 'budget' | 'handleMessage'>
   readonly connections: Pick<Connections, 'of'>
   readonly settings: Pick<EngineSettings['limits'], 'maxConnections' | 'maxMessageBytes'>
   readonly origins: OriginRules
@@ -38,15 +38,8 @@ const arrived = channel('crosswind:arrived')
 /** Answers requests: the transports, and on ports of our own also an application. */
 export type Answer = (request: AnyRequest, response: ServerResponse | Http2ServerResponse) => void
 
-/** An application on ports of our own. */
-export interface Beside {
-  readonly answer: Answer
-  /** Whether the request is below our path: then the application gets what no route takes. */
-  readonly isBelow: boolean
-}
-
-/** `beside`: may answer instead of the transports, within the same limits. */
-export type RequestHandler = (...given: [...Parameters<Answer>, beside?: Beside]) => void
+/** `beside`: an application on ports of our own, which answers instead of the transports, within the same limits. */
+export type RequestHandler = (...given: [...Parameters<Answer>, beside?: Answer]) => void
 
 /** The listener for requests. */
 export function createRequestHandler(parts: RequestParts): RequestHandler {
@@ -94,7 +87,7 @@ export function createRequestHandler(parts: RequestParts): RequestHandler {
     connection: Connection,
     request: AnyRequest,
     response: ServerResponse | Http2ServerResponse,
-    beside: Beside | undefined,
+    beside: Answer | undefined,
   ): void {
     if ('stream' in request) endStream(request)
     else endLeftover(request, response as ServerResponse)
@@ -103,7 +96,7 @@ export function createRequestHandler(parts: RequestParts): RequestHandler {
       refuse(request, response, tooManyConnections(settings.maxConnections), origins)
     } else if ('stream' in request && headerBytes(request) > maxHeaderBytes)
       refuse(request, response, headersTooLarge(), origins, isSmallEnoughToExplain(request))
-    else if (beside && !(beside.isBelow && app.takes(request))) beside.answer(request, response)
+    else if (beside) beside(request, response)
     else if (isMessage(request)) handleMessage(request, response)
     else answerAsKoa(request, response)
   }

@@ -27,7 +27,7 @@ test('a stream ends with the closing handshake, even if the client leaves its si
       app: { koa: koa as never, socketPaths: new Set(['/']), authorizeSocket: () => Promise.resolve() },
       connections: { of: () => undefined },
       settings: { maxConnections: 1, maxMessageBytes: 1000 },
-      origins: { ports: () => [], allowedOrigins: [], allowedHosts: [] },
+      origins: { path: '/api', ports: () => [], allowedOrigins: [], allowedHosts: [] },
     }),
   )
   const port = await openPort(server)

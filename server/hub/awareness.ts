@@ -567,7 +567,7 @@ export function checkReport(id: string, { window = id, channel }: AwarenessRepor
     throw new Refusal('not-your-name', sentence)
   }
   if (channel === undefined || typeOf(channel).showsWindows !== false) return
-  const sentence = `Channel "${channel}" shows no windows; show the window on the page's own channel.`
+  const sentence = `Channel "${channel}" shows no windows; show the window on another one.`
   throw new Refusal('read-only-channel', sentence)
 }
 

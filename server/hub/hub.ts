@@ -399,7 +399,7 @@ export class Hub {
     if (held >= streamsPerSession)
       return `This connection holds ${held} windows, its limit (limits.streamsPerSession); close one or open another connection.`
     if (account !== null && registry.heldBy(account) >= maxWindows / 2)
-      return 'The clients of one invitation or user hold at most half of all windows (limits.maxWindows); close one.'
+      return 'The windows of one account or user are at most half of all (limits.maxWindows); close one.'
     if (held === 0 || registry.size < reserveOf(maxWindows)) return null
     return `The server is nearly full, and this connection already has a window (limits.maxWindows: ${maxWindows}); close one.`
   }

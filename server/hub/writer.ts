@@ -92,7 +92,7 @@ function limitNewChannels({ log, now, maxChannels, newChannelsPerHour }: WriterP
       0
     if (waitMs === 0) return
     const few = isReserve ? ', and fewer when little room is left (limits.maxChannels)' : ''
-    const sentence = `Channel "${channel}" does not exist yet; a connection, an invitation or a user may create at most ${newChannelsPerHour} channels an hour (limits.newChannelsPerHour)${few}. Use an existing channel, or wait.`
+    const sentence = `Channel "${channel}" does not exist yet; a connection, an account or a user may create at most ${newChannelsPerHour} channels an hour (limits.newChannelsPerHour)${few}. Use an existing channel, or wait.`
     throw new Refusal('too-fast', sentence, id, Math.ceil(waitMs))
   }
 

@@ -25,7 +25,7 @@ import type { Tasks } from '../document/update-tasks.ts'
 import type { Engine } from '../engine.ts'
 import { type AnyServer, handlersBelow, handlersBeside } from '../http/attach.ts'
 import type { Ports } from '../http/listeners.ts'
-import { answerErrors, refuse, reportFailure } from '../http/refusals.ts'
+import { answerErrors, refuse, reportFailure, type ShowRefusal } from '../http/refusals.ts'
 import type { Answer } from '../http/requests.ts'
 import { applicationName } from '../hub/admission.ts'
 import type { Who } from '../hub/subscriber.ts'
@@ -113,6 +113,7 @@ interface CrosswindParts {
   readonly folder: string
   /** Default of `close`. */
   readonly drainMs: number
+  readonly showRefusal: ShowRefusal | undefined
 }
 
 /** A client that is connected, or polls. */
@@ -160,6 +161,7 @@ export class Crosswind {
   readonly #isOpen: boolean
   readonly #folder: string
   readonly #drainMs: number
+  readonly #showRefusal: ShowRefusal | undefined
   readonly #callers = new WeakMap<AnyRequest, Promise<Caller>>()
   #ids = 0
 
@@ -168,14 +170,16 @@ export class Crosswind {
     return new Crosswind(parts)
   }
 
-  private constructor({ engine, path, channels, isOpen, folder, drainMs }: CrosswindParts) {
+  private constructor(parts: CrosswindParts) {
+    const { engine, path, channels, isOpen, folder, drainMs, showRefusal } = parts
     this.#engine = engine
     this.#path = path
     this.#channels = channels
     this.#isOpen = isOpen
     this.#folder = folder
     this.#drainMs = drainMs
-    const { handler, express, koa, fastify } = handlersBelow(path, engine.handlers.handleRequest)
+    this.#showRefusal = showRefusal
+    const { handler, express, koa, fastify } = handlersBelow(path, engine.handlers)
     this.handler = handler
     this.express = express
     this.koa = koa
@@ -188,7 +192,7 @@ export class Crosswind {
    * `requests: false`, requests reach it by `handler`, `express`, `koa` or `fastify`.
    */
   readonly attach = (server: AnyServer, how: { readonly requests?: boolean } = {}): void => {
-    this.#engine.attach(server, this.#path, how)
+    this.#engine.attach(server, how)
   }
 
   /** Whether another process of the server has forked this one; see `workers`. */
@@ -294,7 +298,7 @@ export class Crosswind {
     { isOpen = () => false }: { readonly isOpen?: (path: string) => boolean } = {},
   ): void => {
     app.on('error', reportFailure)
-    app.use(answerErrors)
+    app.use(answerErrors(this.#showRefusal))
     app.use(securityHeaders)
     app.use(crossOrigin(this.#engine.origins))
     app.use(async (ctx, next) => {

@@ -4,6 +4,7 @@ import { availableParallelism } from 'node:os'
 import { refuseOthers } from '../../scripts/suggestion.ts'
 import { checkEngine, type EngineSettings } from '../config/engine-settings.ts'
 import type { Schema } from '../document/update-reader.ts'
+import type { ShowRefusal } from '../http/refusals.ts'
 import type { Durability } from '../log/sqlite-log.ts'
 import type { Authorize } from '../security/permits.ts'
 import type { ChannelRule } from './channels.ts'
@@ -95,6 +96,8 @@ export interface CrosswindOptions {
   readonly drainMs?: number
   /** How a client makes room for a channel beyond `limits.maxChannels`: a clause of its refusal. */
   readonly roomMaking?: string
+  /** Makes a page of a refusal, for people whose browser opened its address. Default: they get JSON, too. */
+  readonly showRefusal?: ShowRefusal
   /** Ends a start that waits for its broker: `createCrosswind` then rejects. */
   readonly signal?: AbortSignal | undefined
   /** Receives errors of the log, of streams, of `validate` and of `authorize`, and reports their invalid results. */
@@ -132,6 +135,7 @@ const optionNames: readonly (keyof CrosswindOptions)[] = [
   'holdMs',
   'drainMs',
   'roomMaking',
+  'showRefusal',
   'signal',
   'onFailure',
 ]

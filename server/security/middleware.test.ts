@@ -272,8 +272,8 @@ test('a foreign page renews nothing, and may not send cookies', async (t) => {
 })
 
 const allowedOrigins = ['https://wind.example.org']
-const usual: OriginRules = { ports: () => [8443, 8444], allowedOrigins, allowedHosts: [] }
-const onDefaultPort: OriginRules = { ports: () => [443, 8444], allowedOrigins: [], allowedHosts: [] }
+const usual: OriginRules = { path: '/realtime', ports: () => [8443, 8444], allowedOrigins, allowedHosts: [] }
+const onDefaultPort: OriginRules = { ...usual, ports: () => [443, 8444], allowedOrigins: [] }
 
 type Case = [origin: string | undefined, host: string | undefined, isOwn: boolean, rules?: OriginRules]
 
@@ -396,6 +396,24 @@ for (const [title, rows] of Object.entries(hosts))
         else assert.throws(check, { status: 403, code: 'foreign-host' }, host)
       }
   })
+
+test('a foreign page may link to pages, but to nothing below the path of the endpoints', () => {
+  const headers = {
+    'sec-fetch-site': 'cross-site',
+    'sec-fetch-mode': 'navigate',
+    'sec-fetch-dest': 'document',
+  }
+  const link = (url: string, originalUrl?: string) => () =>
+    mustBeAllowed({ headers, url, ...(originalUrl !== undefined && { originalUrl }) }, usual)
+  for (const allowed of [link('/'), link('/api/about'), link('/realtime'), link('/news', '/api/news')])
+    allowed()
+  for (const foreign of [
+    link('/realtime/own?x=1'),
+    link('/api/clock', '/realtime/clock'),
+    link('https://localhost:8443/realtime/own'),
+  ])
+    assert.throws(foreign, { status: 403, code: 'foreign-origin' })
+})
 
 test('without a Host, as a health check asks over HTTP/1.0, a request passes', () => {
   mustBeAllowed({ headers: {}, socket: { localAddress: '127.0.0.1' } }, usual)

@@ -30,6 +30,8 @@ export const securityHeaders: Middleware = async (ctx, next) => {
 export const authorityPattern = /^([a-z0-9_][a-z0-9_.-]*|\[[0-9a-f:.]+\])(?::(\d{1,5}))?$/i
 
 export interface OriginRules {
+  /** Where the server's endpoints are, such as `/api`. */
+  readonly path: string
   /** Ports of the server's own pages. */
   readonly ports: () => readonly number[]
   /** `https://wind.example.org` */
@@ -58,10 +60,20 @@ export function refuseForeign(
   return new Refusal('foreign-origin', sentence)
 }
 
-interface Asked {
+interface Asked extends Addressed {
   readonly headers: IncomingHttpHeaders
   readonly socket?: object | undefined
+}
+
+interface Addressed {
   readonly url?: string | undefined
+  /** Kept there by frameworks that change `url`, and by `attach`. */
+  readonly originalUrl?: string | undefined
+}
+
+/** The path and query that a client asked for. It may send the whole address (RFC 9112, 3.2.2). */
+export function askedFor({ url = '', originalUrl = url }: Addressed): string {
+  return originalUrl.startsWith('/') ? originalUrl : originalUrl.replace(/^https?:\/\/[^/]*/i, '')
 }
 
 /**
@@ -100,7 +112,7 @@ export function mustBeAllowed(request: Asked, rules: OriginRules): void {
   if (foreignHost) throw foreignHost
   const refusal = origin
     ? refuseForeign(origin, authority, rules, isPlain(request))
-    : refuseForeignFetch(request)
+    : refuseForeignFetch(request, rules)
   if (refusal) throw refusal
 }
 
@@ -113,12 +125,12 @@ export const isPlain = ({ socket }: Pick<Asked, 'socket'>) =>
  * page is foreign (W3C Fetch Metadata Request Headers); programs say nothing. A foreign page may
  * only link to pages.
  */
-function refuseForeignFetch({ url = '', headers }: Asked): Refusal | null {
-  const { 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'sec-fetch-dest': dest } = headers
+function refuseForeignFetch(request: Asked, { path }: OriginRules): Refusal | null {
+  const { 'sec-fetch-site': site, 'sec-fetch-mode': mode, 'sec-fetch-dest': dest } = request.headers
   if (site !== 'cross-site' && site !== 'same-site') return null
   // Empty if a service worker of the page's own passes it on.
   const isOfWindow = dest === 'document' || dest === 'empty'
-  if (mode === 'navigate' && isOfWindow && !url.startsWith('/api/')) return null
+  if (mode === 'navigate' && isOfWindow && !askedFor(request).startsWith(`${path}/`)) return null
   const sentence =
     'A page of another site requested this; open the address itself, or name that origin in allowedOrigins.'
   return new Refusal('foreign-origin', sentence)

@@ -19,6 +19,8 @@ export interface DatedPermit extends CheckedPermit {
 
 /** Signed content of a ticket. */
 interface Claims extends DatedPermit {
+  /** Channels that may be read and written, which `read` and `write` do not repeat. */
+  readonly both?: readonly string[]
   /** Fingerprint of the key that must come with it; see PROTOCOL.md, "Names". */
   readonly fingerprint: string | null
 }
@@ -46,9 +48,11 @@ export class Tickets {
   /** For whoever has the key of this fingerprint. Throws an `Error` for the operator if it is too long. */
   issue(permit: DatedPermit, fingerprint: string | null): string {
     const { read, write } = permit
+    const both = read.filter((channel) => write.includes(channel))
     const claims: Claims = {
-      read,
-      write,
+      both,
+      read: read.filter((channel) => !both.includes(channel)),
+      write: write.filter((channel) => !both.includes(channel)),
       maxMessageBytes: permit.maxMessageBytes,
       user: permit.user,
       account: permit.account,
@@ -71,11 +75,12 @@ export class Tickets {
     const signed = Buffer.from(signature, 'base64url')
     const expected = this.#sign(text)
     if (signed.length !== expected.length || !timingSafeEqual(signed, expected)) throw invalid()
-    const claims = JSON.parse(Buffer.from(text, 'base64url').toString()) as Claims
+    const { both = [], ...claims } = JSON.parse(Buffer.from(text, 'base64url').toString()) as Claims
     if (claims.fingerprint !== fingerprint) throw invalid()
     const now = this.#clock()
     // A clock that was set back would make it last longer.
-    if (claims.expiresAt > now && claims.issuedAt <= now + clocksDifferMs) return claims
+    if (claims.expiresAt > now && claims.issuedAt <= now + clocksDifferMs)
+      return { ...claims, read: [...both, ...claims.read], write: [...both, ...claims.write] }
     throw new Refusal('session-expired', sessionEnded)
   }
 

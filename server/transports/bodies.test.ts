@@ -1,9 +1,17 @@
-// The size limit of a message depends on its sender.
+// Bodies: the size limit of a message depends on its sender, and an aborted request is not waited for.
 
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { once } from 'node:events'
+import { IncomingMessage } from 'node:http'
+import { Socket } from 'node:net'
+import { mock, test } from 'node:test'
+import { createManualTime } from '../../protocol/testing.ts'
+import { defaultEngine } from '../config/engine-settings.ts'
+import { RateLimit } from '../hub/rate-limit.ts'
+import { openGrant } from '../security/grants.ts'
 import { grantWith } from '../security/testing.ts'
-import { maxBytesFor, tooLargeFor } from './bodies.ts'
+import { Bodies, maxBytesFor, tooLargeFor } from './bodies.ts'
+import { Budget } from './budget.ts'
 
 const limits = { maxMessageBytes: 65_536, bodySeconds: 10 }
 
@@ -24,4 +32,46 @@ test('the refusal says whose limit it is', () => {
   assert.deepEqual(refusalOf({}), ['too-large', '65536 bytes', 'limits.'])
   assert.deepEqual(refusalOf({ maxMessageBytes: 5000 }), ['too-large', '5000 bytes', 'This session'])
   assert.deepEqual(refusalOf({ write: [] }), ['read-only-invitation', '4096 bytes', 'This session'])
+})
+
+/** A body that has not arrived, read with `bodySeconds` of ten seconds. */
+function openBody() {
+  const time = createManualTime()
+  const penalties = new RateLimit(1000, time.now)
+  const budget = new Budget(defaultEngine.limits, time)
+  const bodies = new Bodies({ limits, timers: time, budget, penalties })
+  const request = new IncomingMessage(new Socket())
+  request.on('error', () => undefined)
+  const read = () => bodies.bytes(request, openGrant)
+  return { time, penalties, request, read }
+}
+
+const wasAborted = { code: 'aborted' }
+
+test('a body whose request is aborted is refused at once', async () => {
+  const { time, request, read } = openBody()
+  const reading = read()
+  request.push('x')
+  request.destroy()
+  await assert.rejects(reading, wasAborted)
+  assert.equal(time.pending(), 0)
+})
+
+test('so is one that is read after its request was aborted, as while an application looks up who sends it', async () => {
+  const { time, request, read } = openBody()
+  request.destroy()
+  await once(request, 'close')
+  await assert.rejects(read(), wasAborted)
+  assert.equal(time.pending(), 0)
+})
+
+test('its connection is charged once for it', async () => {
+  const { penalties, request, read } = openBody()
+  const charged = mock.method(penalties, 'charge')
+  const closed = new Promise((resolve) => request.once('close', resolve))
+  const reading = read()
+  request.destroy(new Error('the connection was lost'))
+  await assert.rejects(reading, wasAborted)
+  await closed
+  assert.equal(charged.mock.callCount(), 1)
 })

@@ -97,6 +97,7 @@ export class Bodies {
       const body = bodyOf(request)
       const charge = budget.open(connection, end, body)
       let hasBegun = false
+      let isOver = false
       const begin = () => {
         hasBegun = true
         charge.set(0)
@@ -112,7 +113,8 @@ export class Bodies {
       }, bodySeconds * 1000)
 
       function end(refusal?: unknown): void {
-        if (charge.isOver && !refusal) return
+        if (isOver) return
+        isOver = true
         stopTimer()
         charge.end()
         if (refusal) {
@@ -138,7 +140,7 @@ export class Bodies {
       if (body.readableEnded) end()
       else body.once('end', () => budget.handle(connection, size, end))
       body.once('error', end)
-      body.once('aborted', () => end(aborted()))
+      whenAborted(body, () => end(aborted()))
       if (!hasBegun && !body.readableEnded) charge.set(maxUnreadBytes)
     })
   }
@@ -214,6 +216,15 @@ export function tooLargeFor(grant: Grant, limits: BodiesParts['limits'], id: str
 export function connectionOf(request: AnyRequest): object {
   // An ended stream has no session.
   return ('stream' in request ? request.stream.session : request.socket) ?? request
+}
+
+/** Calls back once a body can no longer end: at once if it was aborted before it is read. */
+export function whenAborted(body: ReturnType<typeof bodyOf>, onAborted: () => void): void {
+  if (body.readableEnded) return
+  if (body.destroyed) onAborted()
+  body.once('aborted', onAborted)
+  // A stream of HTTP/2 that was answered early is not `aborted`.
+  body.once('close', () => body.readableEnded || onAborted())
 }
 
 export function aborted(): Refusal {

@@ -3,7 +3,15 @@
 import { Refusal } from '../../protocol/refusal.ts'
 import { beatsMissed } from '../hub/heartbeats.ts'
 import { grantOf } from '../security/middleware.ts'
-import { type AnyRequest, aborted, bodyOf, connectionOf, maxBytesFor, tooLarge } from './bodies.ts'
+import {
+  type AnyRequest,
+  aborted,
+  bodyOf,
+  connectionOf,
+  maxBytesFor,
+  tooLarge,
+  whenAborted,
+} from './bodies.ts'
 import { type Source, UnfinishedFrame, Valve } from './budget.ts'
 import { InboundFrames } from './inbound-frames.ts'
 import { mountStream } from './sse.ts'
@@ -146,7 +154,7 @@ function readLines(
       }
     })
     body.once('error', fail)
-    body.once('aborted', () => fail(aborted()))
+    whenAborted(body, () => fail(aborted()))
     signal.addEventListener('abort', () => fail(signal.reason))
   })
 }

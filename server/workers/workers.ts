@@ -133,6 +133,9 @@ const linkDescriptor = 4
  */
 const shortLifeMs = 2000
 
+/** A worker must call `listen` within this time, ms, in which it may wait for its broker. */
+const listensWithinMs = 120_000
+
 /** Added to the time to drain, ms. */
 const graceMs = 3000
 
@@ -247,14 +250,23 @@ export async function startWorkers(
   /** Resolves to its ports. Rejects with the reason why it cannot serve. */
   function untilReady(worker: Worker): Promise<Ports> {
     return new Promise((resolve, reject) => {
+      const stopTimer = timers.later(() => {
+        const why = `A worker did not call listen within ${listensWithinMs / 1000} s; the program must create the server and call listen in each of its processes.`
+        reject(new Error(why))
+        worker.process.kill('SIGKILL')
+      }, listensWithinMs)
       worker.on('message', (said: FromWorker | Noted) => {
         if (said.type === 'ready') resolve(said.ports)
         else if (said.type === 'failed') reject(new Error(said.why))
         else if (said.type === 'waits')
           void ports.then((opened) => tell(worker, { type: 'opened', ports: opened }))
-        else siblings.take(said, worker)
+        else return siblings.take(said, worker)
+        stopTimer()
       })
-      worker.once('exit', () => reject(new Error('A worker ended before it served.')))
+      worker.once('exit', () => {
+        stopTimer()
+        reject(new Error('A worker ended before it served.'))
+      })
     })
   }
 
