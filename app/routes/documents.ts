@@ -13,7 +13,7 @@ import {
   type ReadableLog,
   TooCostly,
 } from '../../server/index.ts'
-import { type Access, invitationPath, type Permission } from '../access.ts'
+import { type Access, invitationPath } from '../access.ts'
 import type { Directory } from '../document/directory.ts'
 import { findDocument } from '../document/document-reader.ts'
 import type { PageTasks } from '../document/document-tasks.ts'
