@@ -25,6 +25,18 @@ test('a change makes a new view, keeps unnamed parts, and leaves the old view un
   assert.equal(initial.windows, null)
 })
 
+test('a part that says the same as before stays the same object, so that what shows it is not rendered again', () => {
+  const store = createStore(initial)
+  const { link } = initial
+  store.change({ link: { ...link }, windows: 2 })
+  assert.equal(store.view().link, link)
+  assert.equal(store.view().windows, 2)
+  store.change({ link: { ...link, state: 'waiting' } })
+  assert.equal(store.view().link.state, 'waiting')
+  store.change({ deletion: null })
+  assert.equal(store.view().deletion, null)
+})
+
 test('the view stays the same object until something changes, or React would render forever', () => {
   const store = createStore(initial)
   assert.equal(store.view(), store.view())

@@ -111,8 +111,13 @@ export function createStore(initial: View) {
   const listeners = new Set<() => void>()
   return {
     view: () => current,
+    /** A part that says the same stays the same object, and what shows it is not rendered again. */
     change(part: Partial<View>) {
-      current = { ...current, ...part }
+      const changed = Object.entries(part).map(([name, value]) => {
+        const before = current[name as keyof View]
+        return [name, isAlike(before, value) ? before : value]
+      })
+      current = { ...current, ...Object.fromEntries(changed) }
       for (const listener of listeners) listener()
     },
     /**
@@ -126,6 +131,16 @@ export function createStore(initial: View) {
       }
     },
   }
+}
+
+/** Whether both are objects with the same properties. */
+function isAlike(one: unknown, other: unknown): boolean {
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false
+  const properties = Object.entries(one)
+  return (
+    properties.length === Object.keys(other).length &&
+    properties.every(([name, value]) => Object.is(value, Reflect.get(other, name)))
+  )
 }
 
 /** Constant over the opening attempts between retries. */
