@@ -337,10 +337,12 @@ export class Crosswind {
     const cursor = start ?? (await this.#page(name, 'newest')).cursor
     if (this.#rooms.get(name) !== follower) return [cursor, cursor]
     this.#ending.signal.throwIfAborted()
+    // The stream still has the channel that was left last, and has told nobody who is there.
+    const isAnew = this.#read.size === 0
     this.#read.add(name)
     // Channels joined in one turn share the opening.
     queueMicrotask(() => {
-      link.read([...this.#read])
+      link.read([...this.#read], isAnew)
       if (link.cursor !== null) link.wake('resumed')
       else link.open(cursor)
     })
