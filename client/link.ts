@@ -219,7 +219,6 @@ export class Link<All extends Drafts = Drafts> implements Sleeper {
    * the server would count the window as present until the silence limit.
    */
   hide(): void {
-    if (this.#isClosed) return
     const { baseFor, proof, platform } = this.#options
     const arrives =
       this.#lastState?.state === 'open' &&
