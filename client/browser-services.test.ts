@@ -2,19 +2,21 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { watchWakeUps } from './browser-services.ts'
+import { type WakeUp, watchWakeUps } from './browser-services.ts'
 
 function watch(visibilityState: DocumentVisibilityState = 'visible') {
   const window = new EventTarget()
   const document = Object.assign(new EventTarget(), { visibilityState })
   const said: string[] = []
-  watchWakeUps(document, window, {
-    wake: (by) => void said.push(by),
+  const ending = new AbortController()
+  const link = {
+    wake: (by: WakeUp) => void said.push(by),
     offline: () => void said.push('offline'),
     outbox: { flush: () => void said.push('save') },
     rest: () => void said.push('rest'),
     hide: () => void said.push('hide'),
-  })
+  }
+  watchWakeUps(document, window, link, ending.signal)
   return { window, document, said }
 }
 

@@ -10,6 +10,19 @@ export const browserTimers: Timers = {
   },
 }
 
+/** Resolves after that time, or as soon as `signal` is aborted. */
+export function pause(delayMs: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = () => {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    const timer = setTimeout(end, signal.aborted ? 0 : delayMs)
+    signal.addEventListener('abort', end)
+  })
+}
+
 /**
  * Eight letters and digits, about 41 random bits: unique within one browser. Each message carries a
  * window's name twice.
@@ -25,19 +38,19 @@ export function newName(prefix: string): string {
  */
 export type Locks = Pick<LockManager, 'request'>
 
-/** Releases the lock once `ended`. */
+/** Releases the lock once `ending` is aborted; rejects if that was before. */
 export function holdForLife(
   locks: Locks,
   name: string,
-  ended: Promise<void> = new Promise(() => undefined),
+  ending: AbortSignal,
   mode: LockMode = 'exclusive',
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const held = () => {
       resolve()
-      return ended
+      return new Promise((end) => ending.addEventListener('abort', end))
     }
-    locks.request(name, { mode }, held).catch(reject)
+    locks.request(name, { mode, signal: ending }, held).catch(reject)
   })
 }
 
@@ -62,16 +75,22 @@ export interface Sleeper {
   readonly outbox: { flush(): void }
 }
 
-/** Page Lifecycle (WICG), `pageshow`/`pagehide` (HTML 7.4.6) and `online` (HTML 8.10.1) events for a link. */
+/**
+ * Page Lifecycle (WICG), `pageshow`/`pagehide` (HTML 7.4.6) and `online` (HTML 8.10.1) events for a link,
+ * until `signal` is aborted.
+ */
 export function watchWakeUps(
   document: EventTarget & Pick<Document, 'visibilityState'>,
   window: EventTarget,
   link: Sleeper,
+  signal: AbortSignal,
 ): void {
+  const on = (target: EventTarget, type: string, listener: (event: Event) => void) =>
+    target.addEventListener(type, listener, { signal })
   if (document.visibilityState !== 'visible') link.rest()
-  window.addEventListener('online', () => link.wake('online'))
-  window.addEventListener('offline', () => link.offline())
-  document.addEventListener('visibilitychange', () => {
+  on(window, 'online', () => link.wake('online'))
+  on(window, 'offline', () => link.offline())
+  on(document, 'visibilitychange', () => {
     if (document.visibilityState === 'visible') link.wake('visible')
     else {
       // On phones, often the last event that a page receives.
@@ -79,12 +98,12 @@ export function watchWakeUps(
       link.rest()
     }
   })
-  document.addEventListener('freeze', () => link.outbox.flush())
-  document.addEventListener('resume', () => link.wake('resumed'))
-  window.addEventListener('pageshow', (event) => {
+  on(document, 'freeze', () => link.outbox.flush())
+  on(document, 'resume', () => link.wake('resumed'))
+  on(window, 'pageshow', (event) => {
     if ((event as PageTransitionEvent).persisted) link.wake('restored')
   })
-  window.addEventListener('pagehide', () => link.hide())
+  on(window, 'pagehide', () => link.hide())
 }
 
 /** Ms since the epoch, with fractions. `performance.now()` alone has another origin in every window. */

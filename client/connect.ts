@@ -3,7 +3,7 @@
 import { type Bodies, type Kind, nameUnder, type Polling } from '../protocol/messages.ts'
 import { type LinkMode, needsTls, type TransportMode, type WindowHttp } from '../protocol/modes.ts'
 import { nothingPlanned } from '../protocol/time.ts'
-import { browserTimers, now, watchWakeUps } from './browser-services.ts'
+import { browserTimers, now, pause, watchWakeUps } from './browser-services.ts'
 import { Retry } from './fallback.ts'
 import { isRefusal, Link, type LinkState } from './link.ts'
 import type { LinkClock } from './link-clock.ts'
@@ -67,8 +67,8 @@ export interface ConnectOptions {
 export interface Sharing {
   /** `base`: the server's address. */
   readonly key: (base: string) => Promise<string>
-  /** The transports over the shared connection. */
-  readonly over: (transports: Transports) => Transports
+  /** The transports over the shared connection, which this window leaves once `ending` is aborted. */
+  readonly over: (transports: Transports, ending: AbortSignal) => Transports
 }
 
 /** Messages that are sent again by a later page, which proves their sender's name by the key. */
@@ -120,7 +120,7 @@ function chainOf({ modes: names, fallbacks, transports }: OverOptions, base: str
   if (possible.length === 0) throw new Error(`Only over https: ${namesOf(chosen)}.`)
   return possible.map((mode, place) => ({
     ...mode,
-    fallback: fallbacks ? (fallbacks[mode.name] ?? null) : (possible[place + 1]?.name ?? null),
+    fallback: (fallbacks ? fallbacks[mode.name] : possible[place + 1]?.name) ?? null,
   })) as unknown as Chain
 }
 
@@ -189,7 +189,7 @@ export class Crosswind {
     if (!options.token || options.renewSession) this.#session = Promise.resolve()
     this.#http = new Http(base, this.#ending.signal, usualTimeoutMs, options.platform)
     this.#state = { mode: this.#modes[0].name, status: 'opening', pending: 0, reason: null }
-    this.#link = this.#make(base, options)
+    this.#link = this.#make(base)
     // Reported where it is used.
     this.#link.catch(nothingPlanned)
   }
@@ -226,8 +226,9 @@ export class Crosswind {
       .catch((error) => this.#refuse(name, follower, error))
     return {
       link: this.#link,
-      page: async (after) => {
+      page: async (after, pauseMs) => {
         await reading
+        if (pauseMs) await pause(pauseMs, this.#ending.signal)
         return this.#page(name, after)
       },
       publish: (kind, body) => this.#publish(name, follower, kind, body),
@@ -336,10 +337,12 @@ export class Crosswind {
     const cursor = start ?? (await this.#page(name, 'newest')).cursor
     if (this.#rooms.get(name) !== follower) return [cursor, cursor]
     this.#ending.signal.throwIfAborted()
+    // The stream still has the channel that was left last, and has told nobody who is there.
+    const isAnew = this.#read.size === 0
     this.#read.add(name)
     // Channels joined in one turn share the opening.
     queueMicrotask(() => {
-      link.read([...this.#read])
+      link.read([...this.#read], isAnew)
       if (link.cursor !== null) link.wake('resumed')
       else link.open(cursor)
     })
@@ -364,7 +367,7 @@ export class Crosswind {
         this.#ending.signal.throwIfAborted()
         // The stream may be open meanwhile.
         if (this.#state.status !== 'open') this.#changed({ status: 'waiting', reason: closing.sentence })
-        await new Promise((resolve) => setTimeout(resolve, this.#retry.pauseMs(closing)))
+        await pause(this.#retry.pauseMs(closing), this.#ending.signal)
       }
     }
   }
@@ -404,8 +407,17 @@ export class Crosswind {
       }
   }
 
-  async #make(base: string, options: OverOptions): Promise<Link> {
-    const { platform, transports, origins, share, drafts, polling, clock, debug: LinkClass = Link } = options
+  async #make(base: string): Promise<Link> {
+    const {
+      platform,
+      transports,
+      origins,
+      share,
+      drafts,
+      polling,
+      clock,
+      debug: LinkClass = Link,
+    } = this.#options
     const own = transportsOver(platform, transports)
     const keeping = drafts?.over(base)
     const key = (await (keeping?.key ?? share?.key(base))) ?? newKey()
@@ -423,7 +435,7 @@ export class Crosswind {
         channels: [],
         polling,
         clock,
-        transports: share?.over(own) ?? own,
+        transports: share?.over(own, this.#ending.signal) ?? own,
         baseFor(http) {
           const origin = origins?.[http]
           return origin ? new URL(new URL(base).pathname, origin).href : base
@@ -450,7 +462,7 @@ export class Crosswind {
         onRefused: ({ id }, sentence, code) => this.#take(id)?.reject(new RefusedError(code, sentence)),
       },
     )
-    if (typeof document !== 'undefined') watchWakeUps(document, window, link)
+    if (typeof document !== 'undefined') watchWakeUps(document, window, link, this.#ending.signal)
     this.#made = link
     return link
   }

@@ -2,6 +2,7 @@
 
 import type { Draft } from '../protocol/messages.ts'
 import { nothingPlanned } from '../protocol/time.ts'
+import { pause } from './browser-services.ts'
 
 /** A draft that the server has not stored. */
 export interface UnstoredDraft {
@@ -29,6 +30,8 @@ export interface DraftDatabase {
   readonly change: (added: readonly DraftRecord[], removed: readonly string[]) => Promise<void>
   /** Drafts of one channel, or of all, by `order`. */
   readonly read: (channel: string | null) => Promise<readonly DraftRecord[]>
+  /** No call follows. */
+  readonly close: () => void
   /** The user deleted it, or a later version of the page needs another layout. */
   onGone: () => void
 }
@@ -108,9 +111,10 @@ export function openDraftDatabase(factory: () => IDBFactory, name = 'crosswind')
   const own: DraftDatabase = {
     onGone: nothingPlanned,
     async key(proposed) {
+      const answered = new AbortController()
+      const late = pause(patienceMs, answered.signal).then(() => Promise.reject())
       try {
-        const answer = within((opened) => keyIn(opened, proposed))
-        key = await Promise.race([answer, rejectLater(patienceMs)])
+        key = await Promise.race([within((opened) => keyIn(opened, proposed)), late])
       } catch {
         key = proposed
         // The next call finds out whether it has this key.
@@ -118,6 +122,7 @@ export function openDraftDatabase(factory: () => IDBFactory, name = 'crosswind')
         database = null
         opening = null
       }
+      answered.abort()
       return key
     },
     change: (added, removed) =>
@@ -133,6 +138,7 @@ export function openDraftDatabase(factory: () => IDBFactory, name = 'crosswind')
         transaction.commit()
         return done
       }),
+    close: () => void opening?.then((opened) => opened.close(), nothingPlanned),
     async read(channel) {
       const records: unknown[] = await within((opened) =>
         answerTo(opened.transaction(storeName).objectStore(storeName).index('channel').getAll(channel)),
@@ -141,12 +147,6 @@ export function openDraftDatabase(factory: () => IDBFactory, name = 'crosswind')
     },
   }
   return own
-}
-
-function rejectLater(delayMs: number): Promise<never> {
-  return new Promise((_, reject) => {
-    setTimeout(() => reject(new Error(`The database has not answered for ${delayMs} ms.`)), delayMs)
-  })
 }
 
 /** Adds the `proposed` key if it has none. */

@@ -32,12 +32,9 @@ export class DraftStore {
   readonly #held: Promise<void> | null
   #isHeld = false
   readonly #watched = new Set<string>()
-  #end: () => void = nothingPlanned
-  // The page runs in browsers without Promise.withResolvers.
-  readonly #ended = new Promise<void>((resolve) => {
-    this.#end = resolve
-  })
-  #isClosed = false
+  readonly #closing = new AbortController()
+  /** The last change is written. */
+  readonly #ending = new AbortController()
   /** The newest change. */
   #written: Promise<unknown> = Promise.resolve()
   #order = 0
@@ -49,7 +46,7 @@ export class DraftStore {
     this.#watched.add(window)
     this.#held =
       locks &&
-      holdForLife(locks, lockOf(window), this.#ended).then(() => {
+      holdForLife(locks, lockOf(window), this.#ending.signal).then(() => {
         this.#isHeld = true
       })
     this.#held?.catch(() => undefined)
@@ -92,11 +89,13 @@ export class DraftStore {
 
   /** Leaves the drafts to another window. */
   async close(): Promise<void> {
-    this.#isClosed = true
-    this.#parts.database.onGone = nothingPlanned
-    this.#parts.news.close()
+    const { database, news } = this.#parts
+    this.#closing.abort()
+    database.onGone = nothingPlanned
+    news.close()
     await this.#written
-    this.#end()
+    this.#ending.abort()
+    database.close()
   }
 
   #nextOrder(): number {
@@ -111,7 +110,7 @@ export class DraftStore {
     this.#watched.add(window)
     const take = () => this.#take(window)
     locks
-      .request(lockOf(window), take)
+      .request(lockOf(window), { signal: this.#closing.signal }, take)
       .catch(nothingPlanned)
       // A window restored from the back-forward cache may write again.
       .then(() => this.#watched.delete(window))
@@ -122,7 +121,7 @@ export class DraftStore {
     await this.#held
     const records = (await database.read(channel)).filter((record) => record.window === window)
     const newest = records.at(-1)
-    if (newest === undefined || this.#isClosed) return
+    if (newest === undefined || this.#closing.signal.aborted) return
     // Later messages of this window may build on these drafts, so they stay together.
     this.#order = Math.max(this.#order, newest.order)
     const moved = database.change(
@@ -132,7 +131,7 @@ export class DraftStore {
     this.#written = moved.catch(nothingPlanned)
     news.postMessage(own)
     await moved
-    if (this.#isClosed) return
+    if (this.#closing.signal.aborted) return
     onLeft(records.map(unstored))
   }
 }

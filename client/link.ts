@@ -170,9 +170,9 @@ export class Link<All extends Drafts = Drafts> implements Sleeper {
     return this.outbox.publish(channel, kind, body)
   }
 
-  /** Replaces the channels; a new one delivers messages from now on only. */
-  read(channels: readonly string[]): void {
-    if (channels.join() === this.#channels.join()) return
+  /** Replaces the channels; a new one delivers messages from now on only. `isAnew`: all of them are. */
+  read(channels: readonly string[], isAnew = false): void {
+    if (!isAnew && channels.join() === this.#channels.join()) return
     this.#channels = channels
     if (this.#current !== null) this.#reopen()
   }
@@ -219,7 +219,6 @@ export class Link<All extends Drafts = Drafts> implements Sleeper {
    * the server would count the window as present until the silence limit.
    */
   hide(): void {
-    if (this.#isClosed) return
     const { baseFor, proof, platform } = this.#options
     const arrives =
       this.#lastState?.state === 'open' &&

@@ -94,9 +94,9 @@ export interface Following {
   readonly link: Promise<Link>
   /**
    * Reads what is stored after a cursor, `start` or `newest`; later messages come by the stream. Waits for
-   * the server.
+   * the server, and before that for `pauseMs`.
    */
-  page(after: string): Promise<Page>
+  page(after: string, pauseMs?: number): Promise<Page>
   /** See `Room#publish`. */
   publish<K extends Kind>(kind: K, body: Bodies[K]): Promise<{ readonly seq: number }>
   show(state: unknown): void
@@ -252,8 +252,8 @@ export class Feed<Data> implements Room<Data>, Follower {
 
   async #catchUp(from: string): Promise<void> {
     const turn = this.#begin(from)
-    for (let after = from; ; ) {
-      const { messages, cursor, recovered } = await this.#channel.page(after)
+    for (let after = from, pauseMs = 0; ; ) {
+      const { messages, cursor, recovered } = await this.#channel.page(after, pauseMs)
       // The stream has lost messages meanwhile.
       if (this.#turn !== turn) return
       if (!recovered) {
@@ -263,7 +263,7 @@ export class Feed<Data> implements Room<Data>, Follower {
       }
       for (const message of messages) this.#show(message, cursorAt(message, cursor))
       if (seqIn(cursor) >= seqIn(this.#to)) break
-      if (cursor === after) await new Promise((resolve) => setTimeout(resolve, behindMs))
+      pauseMs = cursor === after ? behindMs : 0
       after = cursor
       this.#reached = after
     }

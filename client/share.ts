@@ -27,8 +27,11 @@ export interface SharingOptions {
 /** For `connect`: this window shares its connection, unless the browser lacks Web Locks. */
 export function sharedConnection({ user, worker, share = 'browser' }: SharingOptions): Sharing {
   return {
-    key: (base) => openDraftDatabase(() => indexedDB, databaseOf(base, user)).key(newKey()),
-    over: (transports) => shareTransports(transports, shareHere(share), worker),
+    async key(base) {
+      const database = openDraftDatabase(() => indexedDB, databaseOf(base, user))
+      return database.key(newKey()).finally(database.close)
+    },
+    over: (transports, ending) => shareTransports(transports, shareHere(share), ending, worker),
   }
 }
 
@@ -37,5 +40,5 @@ export function sharedConnection({ user, worker, share = 'browser' }: SharingOpt
  * connections are left for requests. The others use another mode.
  */
 export function limitedStreams({ key, over }: Sharing): Sharing {
-  return { key, over: (transports) => over(limitToSlots(transports)) }
+  return { key, over: (transports, ending) => over(limitToSlots(transports), ending) }
 }

@@ -6,7 +6,7 @@ import { limitToSlots, transportsByName } from './transports/slots.ts'
 
 /** The worker lives while it holds this lock; its first message names it. */
 const lock = newName('crosswind-place-')
-const held = holdForLife(navigator.locks, lock)
+const held = holdForLife(navigator.locks, lock, new AbortController().signal)
 const coordinator = new Coordinator(limitToSlots(transportsByName))
 
 addEventListener('connect', (event) => {

@@ -2,7 +2,6 @@
 
 import type { AwarenessFrame } from '../protocol/messages.ts'
 import { nothingPlanned, type Timers } from '../protocol/time.ts'
-import { upsert } from '../protocol/upsert.ts'
 
 /** Time for which the server shows a window whose client has left, ms. */
 export const keepShownMs = 4000
@@ -30,7 +29,7 @@ export class ShownWindows {
   /** The windows on these channels stay until a connection shows all of them, or for a while. */
   lost(channels: Iterable<string>): void {
     const until = this.#timers.now() + keepShownMs
-    for (const channel of channels) upsert(this.#outdated, channel, () => until)
+    for (const channel of channels) this.#outdated.set(channel, this.#outdated.get(channel) ?? until)
     this.#plan()
   }
 

@@ -161,6 +161,7 @@ export function createBrowser() {
 
   const database: Omit<DraftDatabase, 'onGone'> = {
     key: async (proposed) => proposed,
+    close: () => undefined,
     async change(added, removed) {
       const after = new Map(records)
       for (const id of removed) after.delete(id)

@@ -563,13 +563,12 @@ export class CrosswindProvider {
 
   /** Repeats while the server that answers lags behind the one that has the stream. */
   async #read(channel: Following, after: string): Promise<Page> {
-    for (;;) {
-      const page = await channel.page(after)
+    for (let pauseMs = 0; ; pauseMs = behindMs) {
+      const page = await channel.page(after, pauseMs)
       const reached = parseCursor(page.cursor)
       const to = parseCursor(this.#to)
       const isBehind = reached?.epoch === to?.epoch && (reached?.seq ?? 0) < (to?.seq ?? 0)
       if (!isBehind || channel !== this.#channel) return page
-      await new Promise((resolve) => setTimeout(resolve, behindMs))
     }
   }
 

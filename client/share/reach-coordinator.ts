@@ -1,6 +1,7 @@
 // Reaches the coordinator in a SharedWorker or, without one, in a leading window. Loaded lazily.
 
-import { holdForLife, newName, onceFree } from '../browser-services.ts'
+import { nothingPlanned } from '../../protocol/time.ts'
+import { holdForLife, newName, onceFree, pause } from '../browser-services.ts'
 import type { Transports } from '../transports/transport.ts'
 import {
   Coordinator,
@@ -14,34 +15,46 @@ import {
 /** Starts the script `client/shared-worker.ts`. */
 export type OpenWorker = () => SharedWorker
 
-/** Call once per window. Without `openWorker` a window leads. */
-export function reachCoordinator(real: Transports, openWorker?: OpenWorker): ReachCoordinator {
+/** Call once per connection; the window leaves once `ending` is aborted. Without `openWorker` a window leads. */
+export function reachCoordinator(
+  real: Transports,
+  ending: AbortSignal,
+  openWorker?: OpenWorker,
+): ReachCoordinator {
   const window = newName('crosswind-window-')
-  const held = holdForLife(navigator.locks, window)
+  const held = holdForLife(navigator.locks, window, ending)
   const open = 'SharedWorker' in globalThis ? openWorker : undefined
-  let viaLeader: ReachCoordinator | null = null
+  let election: Election | null = null
+  // By then the coordinator, which may be this window's, knows that the window has left.
+  ending.addEventListener('abort', () => navigator.locks.request(window, () => election?.close()))
 
   return async (events) => {
     await held
-    if (open && !viaLeader) {
+    if (open && !election) {
       try {
-        return await reachWorker(open, window, events)
+        return await reachWorker(open, window, events, ending)
       } catch (error) {
         console.warn(error)
       }
     }
-    viaLeader ??= reachLeader(window, real)
-    return viaLeader(events)
+    ending.throwIfAborted()
+    election ??= openElection(window, real, ending)
+    return election.reach(events)
   }
 }
 
 /** `window`: a lock that this window holds. Rejects if the worker does not start. */
-async function reachWorker(open: OpenWorker, window: string, { onSaid, onGone }: CoordinatorEvents) {
+async function reachWorker(
+  open: OpenWorker,
+  window: string,
+  { onSaid, onGone }: CoordinatorEvents,
+  ending: AbortSignal,
+) {
   const worker = open()
   const { port } = worker
-  const lock = await firstMessage(worker)
+  const lock = await firstMessage(worker, ending)
   port.onmessage = ({ data }: MessageEvent<ToWindow>) => onSaid(data)
-  onceFree(navigator.locks, lock, new AbortController().signal, () => {
+  onceFree(navigator.locks, lock, ending, () => {
     port.close()
     onGone()
   })
@@ -50,24 +63,28 @@ async function reachWorker(open: OpenWorker, window: string, { onSaid, onGone }:
 
 const patienceMs = 5000
 
-function firstMessage(worker: SharedWorker): Promise<string> {
+function firstMessage(worker: SharedWorker, ending: AbortSignal): Promise<string> {
   return new Promise((resolve, reject) => {
     const fail = () => reject(new Error('The shared worker did not start.'))
-    setTimeout(fail, patienceMs)
+    pause(patienceMs, ending).then(fail)
     worker.onerror = fail
     worker.port.onmessage = ({ data }: MessageEvent<string>) => resolve(data)
   })
 }
 
-function reachLeader(window: string, real: Transports): ReachCoordinator {
+function openElection(window: string, real: Transports, signal: AbortSignal): Election {
   // The bundled file name differs between builds, whose protocols may differ.
   const group = `crosswind ${import.meta.url}`
   const election = new Election(group, window, () => new Coordinator(real))
   // A frozen or cached leader would not answer.
-  for (const type of ['pagehide', 'freeze'])
-    addEventListener(type, () => election.resign(), { capture: true })
-  for (const type of ['pageshow', 'resume']) addEventListener(type, () => election.stand(), { capture: true })
-  return (events) => election.reach(events)
+  for (const [type, act] of [
+    ['pagehide', 'resign'],
+    ['freeze', 'resign'],
+    ['pageshow', 'stand'],
+    ['resume', 'stand'],
+  ] as const)
+    addEventListener(type, () => election[act](), { capture: true, signal })
+  return election
 }
 
 /** `who` asks for the term, which identifies one leadership. */
@@ -84,10 +101,11 @@ export class Election {
   readonly #window: string
   readonly #openCoordinator: () => Coordinator
   readonly #up: BroadcastChannel
+  readonly #channels: readonly BroadcastChannel[]
   /** Null until a leader is known. */
   #term: string | null = null
   #events: CoordinatorEvents | null = null
-  readonly #waiting: (() => void)[] = []
+  #entered = nothingPlanned
   #standing: AbortController | null = null
 
   /** `window`: a lock that this window holds. */
@@ -98,6 +116,7 @@ export class Election {
     this.#up = new BroadcastChannel(`${group} up`)
     const news = new BroadcastChannel(`${group} news`)
     const down = new BroadcastChannel(`${group} ${window}`)
+    this.#channels = [this.#up, news, down]
     news.onmessage = ({ data }: MessageEvent<string>) => this.#enter(data)
     down.onmessage = ({ data }: MessageEvent<Down>) => {
       if (data.term === this.#term) this.#events?.onSaid(data.said)
@@ -108,7 +127,9 @@ export class Election {
     this.stand()
     if (this.#term === null) {
       this.#post({ type: 'who' })
-      await new Promise<void>((resolve) => this.#waiting.push(resolve))
+      await new Promise<void>((resolve) => {
+        this.#entered = resolve
+      })
     }
     this.#events = events
     const term = this.#term ?? ''
@@ -133,13 +154,18 @@ export class Election {
     this.#standing = null
   }
 
+  close(): void {
+    this.resign()
+    for (const channel of this.#channels) channel.close()
+  }
+
   #enter(term: string): void {
     if (term === this.#term) return
     const left = this.#events
     this.#term = term
     this.#events = null
     left?.onGone()
-    for (const resolve of this.#waiting.splice(0)) resolve()
+    this.#entered()
   }
 
   #post(said: Up): void {

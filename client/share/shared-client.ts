@@ -20,22 +20,26 @@ import type { OpenWorker } from './reach-coordinator.ts'
 export const shareHere = (share: Share): Share => ('locks' in navigator ? share : 'none')
 
 /** The same transports, except that the modes in `share` use a shared coordinator. */
-export function shareTransports(real: Transports, share: Share, openWorker?: OpenWorker): Transports {
+export function shareTransports(
+  real: Transports,
+  share: Share,
+  ending: AbortSignal,
+  openWorker?: OpenWorker,
+): Transports {
   if (share === 'none') return real
   let reach: ReachCoordinator | null = null
   const client = new SharedClient(async (events) => {
     const { reachCoordinator } = await import('./reach-coordinator.ts')
-    reach ??= reachCoordinator(real, openWorker)
+    reach ??= reachCoordinator(real, ending, openWorker)
     return reach(events)
   })
   // After a restore from the back-forward cache the link reopens.
-  addEventListener('pagehide', () => client.leave())
-  const wrap = ({ name, open }: WebTransport): WebTransport => ({
+  addEventListener('pagehide', () => client.leave(), { signal: ending })
+  const wrapped = Object.values(real).map(({ name, open }): [string, WebTransport] => [
     name,
-    open: (opening) => (isShared(opening.mode, share) ? client.open(opening) : open(opening)),
-  })
-  const wrapped = Object.values(real).map((transport) => [transport.name, wrap(transport)])
-  return Object.fromEntries(wrapped)
+    { name, open: (opening) => (isShared(opening.mode, share) ? client.open(opening) : open(opening)) },
+  ])
+  return Object.fromEntries(wrapped) as Transports
 }
 
 /** Neither server nor mode failed, so the window reconnects at once. */

@@ -14,7 +14,6 @@ import {
   type Welcome,
 } from '../../protocol/messages.ts'
 import { type Cancel, nothingPlanned, type Timers } from '../../protocol/time.ts'
-import { upsert } from '../../protocol/upsert.ts'
 import { Connection } from '../connection.ts'
 import { Outbox, pendingDraft, plainPolicy } from '../outbox.ts'
 import { keepShownMs, ShownWindows } from '../shown-windows.ts'
@@ -151,7 +150,7 @@ export class SharedStream {
     if (this.#next || !first) return
     this.#openings += 1
     const channels = this.#channelsWanted()
-    const cursor = this.#tail ? this.#tail.cursor : first.cursor
+    const { cursor } = this.#tail ?? first
     const opening = {
       ...first.asked,
       query: this.#ownQuery(first.asked, cursor, { channels: [...channels].join() }),
@@ -279,7 +278,8 @@ export class SharedStream {
 
   #handleAwareness(frame: AwarenessFrame): void {
     const { channel, windows, whole = false } = frame
-    const known = upsert(this.#shown, channel, () => new Map())
+    const known = this.#shown.get(channel) ?? new Map()
+    this.#shown.set(channel, known)
     if (whole) known.clear()
     for (const shown of windows) {
       if (shown.state === null) known.delete(shown.window)

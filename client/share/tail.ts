@@ -57,8 +57,8 @@ export class Tail {
   /** Whether no message after the cursor is missing. */
   covers(cursor: Cursor | null, channels: ReadonlySet<string>): boolean {
     if (cursor === null || cursor.epoch !== this.epoch || cursor.seq < this.#forgottenTo) return false
-    const completeAfter = (channel: string) => this.#completeAfter.get(channel) ?? Number.POSITIVE_INFINITY
-    return Array.from(channels).every((channel) => completeAfter(channel) <= cursor.seq)
+    const completeAfter = (channel: string) => this.#completeAfter.get(channel) ?? Infinity
+    return [...channels].every((channel) => completeAfter(channel) <= cursor.seq)
   }
 
   after(from: number): readonly Message[] {

@@ -1,7 +1,7 @@
 // Requests: error mapping, the POST uplink, clock requests.
 
 import type { Draft, Stored } from '../../protocol/messages.ts'
-import { now } from '../browser-services.ts'
+import { now, pause } from '../browser-services.ts'
 import { bytesOf } from '../outbox.ts'
 import type { Reply, Send } from './send.ts'
 import {
@@ -188,8 +188,7 @@ function createReports(ending: AbortSignal) {
         const reason = asSendingError(error)
         if (reason instanceof RefusedError) continue
         if (!waiting.has(place)) waiting.set(place, send)
-        const pauseMs = reason instanceof BusyError ? reason.retryAfterMs : reportRetryMs
-        await new Promise((resolve) => setTimeout(resolve, pauseMs))
+        await pause(reason instanceof BusyError ? reason.retryAfterMs : reportRetryMs, ending)
       }
     }
     isBusy = false

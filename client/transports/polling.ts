@@ -2,6 +2,7 @@
 
 import type { PollAnswer } from '../../protocol/messages.ts'
 import { longPollingModes, pollingModes } from '../../protocol/modes.ts'
+import { pause } from '../browser-services.ts'
 import { asClosing, createPostUplink, Http, postLeave } from './http.ts'
 import { browser, type ChosenTransport, type Opening, type OpenTransport } from './transport.ts'
 
@@ -33,38 +34,33 @@ function openPoll(
   const ending = new AbortController()
   const http = new Http(opening.base, ending.signal, holdMs + patienceMs, platform)
   const uplink = createPostUplink(opening, platform)
-  let cursor = opening.query.get('cursor')
-  let timer: ReturnType<typeof setTimeout> | undefined
 
-  async function ask(isFirst: boolean): Promise<void> {
+  async function poll(): Promise<void> {
     const query = new URLSearchParams(opening.query)
-    if (cursor !== null) query.set('cursor', cursor)
-    if (isFirst) query.set('first', '')
+    query.set('first', '')
     if (holdMs > 0) query.set('hold', String(holdMs))
     try {
-      const { answer, receivedAt } = await http.get<PollAnswer>(`${path}?${query}`)
-      if (!ending.signal.aborted) take(answer, receivedAt)
+      for (;;) {
+        const { answer, receivedAt } = await http.get<PollAnswer>(`${path}?${query}`)
+        for (const frame of answer.frames) if (!ending.signal.aborted) opening.onFrame(frame, receivedAt)
+        query.delete('first')
+        query.set('cursor', answer.cursor)
+        await pause(pauseMs, ending.signal)
+      }
     } catch (error) {
+      // Also thrown by a request after the end.
       if (ending.signal.aborted) return
       stop()
       opening.onClose(asClosing(error))
     }
   }
 
-  function take(answer: PollAnswer, receivedAt: number): void {
-    cursor = answer.cursor
-    for (const frame of answer.frames) if (!ending.signal.aborted) opening.onFrame(frame, receivedAt)
-    if (ending.signal.aborted) return
-    timer = setTimeout(() => void ask(false), pauseMs)
-  }
-
   function stop(): void {
     ending.abort()
-    clearTimeout(timer)
     uplink.close()
   }
 
-  void ask(true)
+  void poll()
   return {
     ...uplink,
     // Polls already serve as heartbeats.

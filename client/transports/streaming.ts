@@ -2,6 +2,7 @@
 
 import type { UpFrame } from '../../protocol/messages.ts'
 import { streamingModes } from '../../protocol/modes.ts'
+import { pause } from '../browser-services.ts'
 import { pick, postLeave } from './http.ts'
 import { openStream } from './sse.ts'
 import {
@@ -38,7 +39,6 @@ function openStreaming(opening: Opening, platform = browser): OpenTransport {
   const body = new TextEncoderStream()
   const lines = body.writable.getWriter()
   const ending = new AbortController()
-  let isClosed = false
 
   const onFrame: Opening['onFrame'] = (frame, receivedAt) => {
     answers.handle(frame)
@@ -62,17 +62,16 @@ function openStreaming(opening: Opening, platform = browser): OpenTransport {
   }
 
   function end(closing: Closing): void {
-    if (isClosed) return
+    if (ending.signal.aborted) return
     close()
     opening.onClose(closing)
   }
 
   function endSoon(): void {
-    setTimeout(() => end(lost), byeWaitMs)
+    pause(byeWaitMs, ending.signal).then(() => end(lost))
   }
 
   function close(): void {
-    isClosed = true
     ending.abort()
     closeStream()
     answers.abandon()

@@ -96,7 +96,7 @@ declare class Link<All extends Drafts = Drafts> implements Sleeper {
   open(cursor?: string | null): void;
   get cursor(): string | null;
   publish<K extends Kind>(channel: string, kind: K, body: Bodies[K]): Draft<K> | null;
-  read(channels: readonly string[]): void;
+  read(channels: readonly string[], isAnew?: boolean): void;
   setAwareness(report: AwarenessReport): void;
   switchMode(next: LinkMode): void;
   rest(): void;
@@ -420,6 +420,7 @@ interface DraftDatabase {
   readonly key: (proposed: string) => Promise<string>;
   readonly change: (added: readonly DraftRecord[], removed: readonly string[]) => Promise<void>;
   readonly read: (channel: string | null) => Promise<readonly DraftRecord[]>;
+  readonly close: () => void;
   onGone: () => void;
 }
 interface DraftKeeperParts {
@@ -481,7 +482,7 @@ interface Follower {
 }
 interface Following {
   readonly link: Promise<Link>;
-  page(after: string): Promise<Page>;
+  page(after: string, pauseMs?: number): Promise<Page>;
   publish<K extends Kind>(kind: K, body: Bodies[K]): Promise<{
     readonly seq: number;
   }>;
@@ -774,7 +775,7 @@ interface SensorHealth {
 }
 interface Sharing {
   readonly key: (base: string) => Promise<string>;
-  readonly over: (transports: Transports) => Transports;
+  readonly over: (transports: Transports, ending: AbortSignal) => Transports;
 }
 interface SharingOptions {
   readonly share?: Share;

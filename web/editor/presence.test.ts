@@ -299,6 +299,25 @@ test('over another connection a window shows where its caret is by now', (t) => 
   assert.equal(one.sent(), sent + 1)
 })
 
+test('a window that was away, and shows what it showed before, has its caret where its typing ended', (t) => {
+  const { open, time } = openRoom(t)
+  const one = open('w1', 'Ada')
+  const other = open('w2', 'Bob')
+  one.select(0)
+  one.type('Hello')
+  hide(one, other)
+  time.advance(5000)
+  one.type('!')
+  assert.deepEqual([other.people(), other.carets()], [['Bob'], []])
+  show(one, other)
+  assert.deepEqual([other.people(), other.carets()], [['Bob', 'Ada…'], ['w1 6']])
+  hide(one, other)
+  time.advance(5000)
+  one.select(2)
+  show(one, other)
+  assert.deepEqual(other.carets(), ['w1 2'])
+})
+
 test('formatting, and a document sent as a whole, move no caret', () => {
   const doc = createDocument()
   const text = documentText(doc)

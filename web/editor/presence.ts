@@ -63,6 +63,8 @@ interface Place {
 interface Other {
   readonly name: string
   readonly place: Place | null
+  /** The place in its newest state; its updates have moved it since. */
+  readonly shown: Place | null
   readonly movedAt: number
   readonly typedAt: number
   /** Null while the window is here. */
@@ -73,6 +75,9 @@ const typingMs = 3000
 
 /** Prevents flicker when a window reconnects at once. */
 const graceMs = 1000
+
+/** Windows that are gone of which the place is known, should they come back. */
+const maxGone = 50
 
 /** Longer than the time over which updates are merged. */
 const pauseMs = 60
@@ -222,7 +227,7 @@ export class Presence {
   /** Carets of the other windows. */
   carets(): readonly Caret[] {
     return [...this.#others]
-      .filter(([, { place }]) => place !== null)
+      .filter(([, other]) => other.place !== null && !this.#isGone(other))
       .sort(([, one], [, other]) => other.movedAt - one.movedAt)
       .slice(0, maxCarets)
       .flatMap(([other, { name, place, movedAt }]) => {
@@ -238,12 +243,17 @@ export class Presence {
     this.#others.set(other, {
       name: '',
       place: null,
+      shown: null,
       movedAt: 0,
       typedAt: Number.NEGATIVE_INFINITY,
       goneAt: null,
       ...known,
       ...part,
     })
+  }
+
+  #isGone({ goneAt }: Other): boolean {
+    return goneAt !== null && goneAt + graceMs <= this.#options.timers.now()
   }
 
   /** A state is its sender's word: it may be anything. */
@@ -254,16 +264,20 @@ export class Presence {
       if (known?.goneAt === null) this.#change(other, { goneAt: timers.now() })
       return
     }
-    if (!known) this.#hasNewcomer = true
+    if (!known || this.#isGone(known)) this.#hasNewcomer = true
     const { name } = Object(state.user)
     const { anchor: from, head: to } = Object(state.cursor)
     const anchor = decode(from)
     const head = decode(to)
-    const place = anchor && head && { anchor, head }
+    const shown = anchor && head && { anchor, head }
+    // One that was away shows what it showed before: it may not know that it was.
+    const isRepeated = shown !== null && known?.goneAt !== null && isSamePlace(shown, known?.shown ?? null)
+    const place = isRepeated ? (known?.place ?? null) : shown
     const hasMoved = place !== null && !isSamePlace(place, known?.place ?? null)
     this.#change(other, {
       name: typeof name === 'string' ? cleanName(name) : '',
       place,
+      shown,
       goneAt: null,
       ...(hasMoved && { movedAt: timers.now() }),
     })
@@ -275,18 +289,21 @@ export class Presence {
     const now = timers.now()
     let next = Number.POSITIVE_INFINITY
     const listed: Omit<Person, 'colour'>[] = []
-    for (const [other, { name, typedAt, goneAt }] of this.#others) {
-      if (goneAt !== null && goneAt + graceMs <= now) {
-        this.#others.delete(other)
+    const gone: string[] = []
+    for (const [other, known] of this.#others) {
+      const { name, typedAt, goneAt } = known
+      if (this.#isGone(known)) {
+        gone.push(other)
         continue
       }
       const isTyping = typedAt + typingMs > now
       next = Math.min(next, goneAt === null ? next : goneAt + graceMs, isTyping ? typedAt + typingMs : next)
       listed.push({ window: other, name: name || unchosenName(other), isSelf: false, isTyping })
     }
+    for (const other of gone.slice(0, -maxGone)) this.#others.delete(other)
     listed.sort((one, other) => one.name.localeCompare(other.name) || (one.window < other.window ? -1 : 1))
     const self = { window, name: this.#name || unchosenName(window), isSelf: true, isTyping: false }
-    this.#colourOf = coloursOf([window, ...this.#others.keys()])
+    this.#colourOf = coloursOf([window, ...listed.map((person) => person.window)])
     const colourOf = (person: Omit<Person, 'colour'>) => this.#colourOf.get(person.window) ?? 0
     this.#tell([self, ...listed].map((person) => ({ ...person, colour: colourOf(person) })))
     this.#refreshLater(next, now)
