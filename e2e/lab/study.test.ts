@@ -180,6 +180,16 @@ test('all p are corrected together', () => {
   assert.ok((largest ?? 0) > 0 && corrected.every((p) => p >= 2 * Math.min(...others)))
 })
 
+test('a comparison of one session, which has no p, is none of those that are corrected', () => {
+  const { comparisons } = analyseStudy(
+    design,
+    made((drink, cups, session) => (cups === 1 && session > 1 ? null : drink === 'tea' ? 10 : 20 + session)),
+  )
+  const [one, other] = comparisons
+  assert.deepEqual([one?.p, one?.pCorrected, other?.pCorrected], [null, null, other?.p])
+  assert.equal(other?.verdict, 'higher')
+})
+
 test('figures have at most six significant digits', () => {
   const odd = made(
     (drink, cups, session) => (drink === 'tea' ? Math.PI : Math.E * 3) * cups * Math.sqrt(session),

@@ -164,8 +164,7 @@ export function analyseStudy(design: Design, measured: Measured) {
   )
   const found = asked.map((one) => ({ ...one, contrast: contrast(one) }))
   const contrasts = found.flatMap((one) => one.contrast ?? [])
-  const corrected = holm(contrasts.flatMap(({ p }) => p ?? []))
-  let tests = 0
+  const corrected = correctedByHolm(contrasts)
   return {
     question: design.question,
     measures: design.measures,
@@ -174,10 +173,7 @@ export function analyseStudy(design: Design, measured: Measured) {
     levels,
     figures: figuresOf(design, cells, samples, numbers),
     echoes: figuresOf(design, own.length === 0 ? [] : cells, own, numbers),
-    comparisons: contrasts.map((one) => ({
-      ...one,
-      ...decide(one, one.p === null ? null : (corrected[tests++] ?? 1)),
-    })),
+    comparisons: contrasts.map((one) => ({ ...one, ...decide(one, corrected.get(one) ?? null) })),
     /** Pairs without a ratio: nothing arrived of one in any session of the other, or a clock's error put a mean below 0. */
     notCompared: found
       .filter((one) => one.contrast === undefined)
@@ -480,6 +476,13 @@ function mattersIn(matters: Matters | undefined, base: number): number | null {
 }
 
 type Contrast = NonNullable<ReturnType<typeof contrast>>
+
+/** Omits contrasts without a p, which are no tests. */
+function correctedByHolm(contrasts: readonly Contrast[]): ReadonlyMap<Contrast, number> {
+  const tests = contrasts.flatMap((one) => (one.p === null ? [] : [[one, one.p] as const]))
+  const corrected = holm(tests.map(([, p]) => p))
+  return new Map(tests.map(([one], index) => [one, corrected[index] ?? 1]))
+}
 
 /** `lower`: the ratio is below 1. */
 function decide({ ratio, ratioCi95, difference, matters, boundMs }: Contrast, p: number | null) {
