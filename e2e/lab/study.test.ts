@@ -38,7 +38,7 @@ function made(timeOf: (drink: string, cups: number, session: number) => number |
 
 const twice = made((drink, cups, session) => (drink === 'tea' ? 10 : 20) * cups + session / 10)
 
-test('each cell has its figures, in order of the levels', () => {
+test('each place has its figures, in order of the levels', () => {
   const { figures, sessions } = analyseStudy(design, twice)
   assert.equal(sessions, 5)
   assert.deepEqual(
