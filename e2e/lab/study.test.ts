@@ -38,7 +38,7 @@ function made(timeOf: (drink: string, cups: number, session: number) => number |
 
 const twice = made((drink, cups, session) => (drink === 'tea' ? 10 : 20) * cups + session / 10)
 
-test('each cell has its figures, in order of the levels', () => {
+test('each place has its figures, in order of the levels', () => {
   const { figures, sessions } = analyseStudy(design, twice)
   assert.equal(sessions, 5)
   assert.deepEqual(
@@ -178,6 +178,16 @@ test('all p are corrected together', () => {
   const [largest, ...others] = comparisons.map(({ p }) => p ?? 0).toSorted((one, other) => other - one)
   const corrected = comparisons.map(({ pCorrected }) => pCorrected ?? 0)
   assert.ok((largest ?? 0) > 0 && corrected.every((p) => p >= 2 * Math.min(...others)))
+})
+
+test('a comparison of one session, which has no p, is none of those that are corrected', () => {
+  const { comparisons } = analyseStudy(
+    design,
+    made((drink, cups, session) => (cups === 1 && session > 1 ? null : drink === 'tea' ? 10 : 20 + session)),
+  )
+  const [one, other] = comparisons
+  assert.deepEqual([one?.p, one?.pCorrected, other?.pCorrected], [null, null, other?.p])
+  assert.equal(other?.verdict, 'higher')
 })
 
 test('figures have at most six significant digits', () => {

@@ -144,8 +144,11 @@ export type Analysis = ReturnType<typeof analyseStudy>
 export type FigureRow = Analysis['figures'][number]
 export type StudyComparison = Analysis['comparisons'][number]
 
-/** Levels by the factor's name. */
-type Cell = Readonly<Record<string, Level>>
+/**
+ * Levels of all factors or some of them, by the factor's name. In summary.json it is a row's `at`, and its
+ * label the row's `mode`, because the first factor of most studies is the mode.
+ */
+export type Place = Readonly<Record<string, Level>>
 
 /** Deterministic; figures have at most six significant digits. */
 export function analyseStudy(design: Design, measured: Measured) {
@@ -154,39 +157,40 @@ export function analyseStudy(design: Design, measured: Measured) {
   const broken = all.flatMap((row) => row.broken ?? [])
   const whole = all.filter((row) => !row.broken) as readonly (Row & { readonly receiver: number })[]
   const samples = atOthers(whole)
-  const cells = cellsOf(design, levels, all)
+  const places = measuredPlaces(design, levels, all)
   const own = samples === whole ? [] : echoesIn(whole)
   const numbers = bySession(all).map(([session]) => session)
-  const places = placesOf(others, levels)
+  const otherPlaces = placesOf(others, levels)
   const pairs = pairsOf(design, measured)
   const asked = comparedOf(design).flatMap((measure) =>
-    places.flatMap((place) => pairs.map((pair) => ({ design, measured, samples, measure, place, pair }))),
+    otherPlaces.flatMap((place) =>
+      pairs.map((pair) => ({ design, measured, samples, measure, place, pair })),
+    ),
   )
   const found = asked.map((one) => ({ ...one, contrast: contrast(one) }))
   const contrasts = found.flatMap((one) => one.contrast ?? [])
-  const corrected = holm(contrasts.flatMap(({ p }) => p ?? []))
-  let tests = 0
+  const corrected = correctedByHolm(contrasts)
   return {
     question: design.question,
     measures: design.measures,
     sessions: numbers.length,
     baseline,
     levels,
-    figures: figuresOf(design, cells, samples, numbers),
-    echoes: figuresOf(design, own.length === 0 ? [] : cells, own, numbers),
-    comparisons: contrasts.map((one) => ({
-      ...one,
-      ...decide(one, one.p === null ? null : (corrected[tests++] ?? 1)),
-    })),
+    figures: figuresOf(design, places, samples, numbers),
+    echoes: figuresOf(design, own.length === 0 ? [] : places, own, numbers),
+    comparisons: contrasts.map((one) => ({ ...one, ...decide(one, corrected.get(one) ?? null) })),
     /** Pairs without a ratio: they share no session with arrivals of both, or a clock's error put a mean below 0. */
     notCompared: found
       .filter((one) => one.contrast === undefined)
-      .map(({ measure, place, pair: [level, against] }) => ({
-        mode: nameOf(design.factors, { ...place, [factor.name]: level }),
-        baseline: String(against),
-        at: { ...place, [factor.name]: level },
-        measure: measure.name,
-      })),
+      .map(({ measure, place: others, pair: [level, against] }) => {
+        const place = { ...others, [factor.name]: level }
+        return {
+          mode: placeLabel(design.factors, place),
+          baseline: String(against),
+          at: place,
+          measure: measure.name,
+        }
+      }),
     costs: costsOf(design, measured),
     ...(broken.length > 0 && { broken }),
   }
@@ -251,7 +255,7 @@ function costsOf(design: Design, { costs = [], samples, levels }: Measured) {
     const frontCpuMs = sum((one) => one.frontCpuMs ?? Number.NaN)
     return [
       {
-        mode: nameOf(factors, place),
+        mode: placeLabel(factors, place),
         at: place,
         serverCpuMs: significant(cpuMs),
         serverCpuMicrosPerSample: significant((1000 * cpuMs) / received),
@@ -269,8 +273,8 @@ function costsOf(design: Design, { costs = [], samples, levels }: Measured) {
 }
 
 /** Combinations of the levels; one without any factor. */
-function placesOf(factors: readonly Factor[], levels: Measured['levels']): readonly Cell[] {
-  return factors.reduce<readonly Cell[]>(
+function placesOf(factors: readonly Factor[], levels: Measured['levels']): readonly Place[] {
+  return factors.reduce<readonly Place[]>(
     (places, { name }) =>
       places.flatMap((place) => (levels[name] ?? []).map((level) => ({ ...place, [name]: level }))),
     [{}],
@@ -290,22 +294,22 @@ export function axesOf({ factors: [, ...others] }: Design, { levels }: Pick<Meas
   return { varied, over, panel }
 }
 
-/** The places that were measured, in order, the last factor changing first. */
-function cellsOf({ factors }: Design, levels: Measured['levels'], samples: readonly Row[]) {
+/** In order, the last factor changing first. */
+function measuredPlaces({ factors }: Design, levels: Measured['levels'], samples: readonly Row[]) {
   const there = new Set(samples.map((row) => keyOf(factors, row)))
   return placesOf(factors, levels).filter((place) => there.has(keyOf(factors, place)))
 }
 
-const keyOf = (factors: readonly Factor[], row: Cell | Row) =>
+const keyOf = (factors: readonly Factor[], row: Place | Row) =>
   JSON.stringify(factors.map(({ name }) => row[name]))
 
-const isAt = (place: Cell) => (row: Cell | Row | Cost) =>
+const isAt = (place: Place) => (row: Place | Row | Cost) =>
   Object.entries(place).every(([name, level]) => row[name] === level)
 
-/** Such as `sse/2, 10 kB`: the row's name in budgets. */
-export const nameOf = (factors: readonly Factor[], place: Cell) =>
+/** Such as `sse/2, 10 kB`: the row's name in budgets. The first factor's level is not labelled. */
+export const placeLabel = (factors: readonly Factor[], place: Place) =>
   factors
-    .map(({ name, label = String }, at) => (at === 0 ? String(place[name]) : label(place[name] ?? '')))
+    .map(({ name, label = String }, index) => (index === 0 ? String(place[name]) : label(place[name] ?? '')))
     .join(', ')
 
 const valuesOf = (rows: readonly Row[], { name }: Measure) =>
@@ -314,26 +318,26 @@ const valuesOf = (rows: readonly Row[], { name }: Measure) =>
     return typeof value === 'number' ? [value] : []
   })
 
-/** One row for each cell and measure. */
+/** One row for each place and measure. */
 function figuresOf(
   { factors, measures }: Design,
-  cells: readonly Cell[],
+  places: readonly Place[],
   samples: readonly Row[],
   sessions: readonly number[],
 ) {
-  const byCell = Map.groupBy(samples, (row) => keyOf(factors, row))
+  const byPlace = Map.groupBy(samples, (row) => keyOf(factors, row))
   return measures.flatMap((measure, index) =>
-    cells.map((cell) => {
-      const rows = byCell.get(keyOf(factors, cell)) ?? []
+    places.map((place) => {
+      const rows = byPlace.get(keyOf(factors, place)) ?? []
       const values = valuesOf(rows, measure)
       const figures = values.length === 0 ? undefined : summarise(values)
       const of = (name: Exclude<keyof NonNullable<typeof figures>, 'n'>) =>
         significant(figures?.[name] ?? Number.NaN)
-      const mode = nameOf(factors, cell)
+      const label = placeLabel(factors, place)
       const counts = totals(rows.map((row) => countsOf(row, measure)))
       return {
-        mode: index === 0 ? mode : `${mode}: ${measure.name}`,
-        at: cell,
+        mode: index === 0 ? label : `${label}: ${measure.name}`,
+        at: place,
         measure: measure.name,
         n: counts.expected - counts.lost,
         ...counts,
@@ -381,7 +385,7 @@ interface Contrasted {
   readonly samples: readonly Row[]
   readonly measure: Measure
   /** Levels of the other factors. */
-  readonly place: Cell
+  readonly place: Place
   readonly pair: Pair
 }
 
@@ -393,45 +397,12 @@ interface Contrasted {
  * clocks differ so much that a session's value is below 0, which has no ratio. If the measure needs
  * all, that includes what the sending window receives.
  */
-export function contrast({
-  design: { factors, measures },
-  measured,
-  samples,
-  measure,
-  place,
-  pair,
-}: Contrasted) {
-  const [{ name }] = factors
+export function contrast(asked: Contrasted) {
+  const { design, measured, measure, place: others, pair } = asked
+  const { factors, measures } = design
   const [level, against] = pair
-  const at = (one: Level) => bySession(samples.filter(isAt({ ...place, [name]: one })))
-  const bases = new Map(at(against))
-  const isIn = [level, against].map((one) => isAt({ ...place, [name]: one }))
-  const missed = measured.samples.filter(
-    (row) =>
-      measure.needsAll && !row.broken && typeof row[measure.name] !== 'number' && isIn.some((is) => is(row)),
-  )
-  const lossy = new Set(missed.map(({ session }) => session))
-  const isBelowZero = ([, rows]: readonly [number, readonly Row[]]) => (sessionValue(rows, measure) ?? 0) < 0
-  if ([...at(level), ...bases].some(isBelowZero)) return undefined
-  const sessions = at(level).flatMap(([session, rows]) => {
-    if (lossy.has(session)) return []
-    const others = bases.get(session) ?? []
-    const own = sessionValue(rows, measure)
-    const base = sessionValue(others, measure)
-    if (own === null || base === null || !(own / base > 0 && own / base < Infinity)) return []
-    const [values, baseValues] = [valuesOf(rows, measure), valuesOf(others, measure)].map(ascending)
-    const ratioAt = (share: number) => quantile(values ?? [], share) / quantile(baseValues ?? [], share)
-    return [
-      {
-        session,
-        ratio: own / base,
-        difference: own - base,
-        base,
-        medianRatio: ratioAt(0.5),
-        p95Ratio: ratioAt(0.95),
-      },
-    ]
-  })
+  const place = { ...others, [factors[0].name]: level }
+  const sessions = comparedSessions(asked)
   if (sessions.length === 0) return undefined
   const ratios = sessions.map(({ ratio }) => ratio)
   const pooled = sessions.length < 2 ? null : meanOfRatios(ratios)
@@ -442,9 +413,9 @@ export function contrast({
   const medians = pooledOf('medianRatio')
   const p95s = pooledOf('p95Ratio')
   return {
-    mode: nameOf(factors, { ...place, [name]: level }),
+    mode: placeLabel(factors, place),
     baseline: String(against),
-    at: { ...place, [name]: level },
+    at: place,
     measure: measure.name,
     ratio: rounded(pooled?.ratio ?? ratios[0] ?? Number.NaN),
     ratioCi95: pooled && roundedInterval(pooled.interval),
@@ -467,8 +438,46 @@ export function contrast({
   }
 }
 
+/** A value for each session that measured both. */
+function comparedSessions({ design, measured, samples, measure, place, pair: [level, against] }: Contrasted) {
+  const [{ name }] = design.factors
+  const isAtLevel = isAt({ ...place, [name]: level })
+  const isAtBase = isAt({ ...place, [name]: against })
+  const found = bySession(samples.filter(isAtLevel))
+  const bases = new Map(bySession(samples.filter(isAtBase)))
+  const isBelowZero = ([, rows]: readonly [number, readonly Row[]]) => (sessionValue(rows, measure) ?? 0) < 0
+  if ([...found, ...bases].some(isBelowZero)) return []
+  const missed = measured.samples.filter(
+    (row) =>
+      measure.needsAll &&
+      !row.broken &&
+      typeof row[measure.name] !== 'number' &&
+      (isAtLevel(row) || isAtBase(row)),
+  )
+  const lossy = new Set(missed.map(({ session }) => session))
+  return found.flatMap(([session, rows]) => {
+    if (lossy.has(session)) return []
+    const baseRows = bases.get(session) ?? []
+    const own = sessionValue(rows, measure)
+    const base = sessionValue(baseRows, measure)
+    if (own === null || base === null || !(own / base > 0 && own / base < Infinity)) return []
+    const [values, baseValues] = [valuesOf(rows, measure), valuesOf(baseRows, measure)].map(ascending)
+    const ratioAt = (share: number) => quantile(values ?? [], share) / quantile(baseValues ?? [], share)
+    return [
+      {
+        session,
+        ratio: own / base,
+        difference: own - base,
+        base,
+        medianRatio: ratioAt(0.5),
+        p95Ratio: ratioAt(0.95),
+      },
+    ]
+  })
+}
+
 /** Compares two levels by the first measure; `place`: the levels of the other factors. */
-export function contrastOf(design: Design, measured: Measured, pair: Pair, place: Cell) {
+export function contrastOf(design: Design, measured: Measured, pair: Pair, place: Place) {
   const samples = atOthers(measured.samples as readonly (Row & { readonly receiver: number })[])
   return contrast({ design, measured, samples, measure: design.measures[0], place, pair })
 }
@@ -480,6 +489,13 @@ function mattersIn(matters: Matters | undefined, base: number): number | null {
 }
 
 type Contrast = NonNullable<ReturnType<typeof contrast>>
+
+/** Omits contrasts without a p, which are no tests. */
+function correctedByHolm(contrasts: readonly Contrast[]): ReadonlyMap<Contrast, number> {
+  const tests = contrasts.flatMap((one) => (one.p === null ? [] : [[one, one.p] as const]))
+  const corrected = holm(tests.map(([, p]) => p))
+  return new Map(tests.map(([one], index) => [one, corrected[index] ?? 1]))
+}
 
 /** `lower`: the ratio is below 1. */
 function decide({ ratio, ratioCi95, difference, matters, boundMs }: Contrast, p: number | null) {

@@ -8,11 +8,11 @@ import {
   contrastOf,
   type Design,
   type Factor,
-  type FigureRow,
   isTime,
   type Level,
   type Matters,
   type Measured,
+  type Place,
   type StudyComparison,
   sessionsNeeded,
 } from '../lab/study.ts'
@@ -33,16 +33,16 @@ export function findingOfStudy(design: Design, measured: Measured, found: Analys
   return [...(found.broken ?? []), ...formatFaults(design, found), ...words].join(' ')
 }
 
-export const labelAt = ({ name, label = String }: Factor, at: FigureRow['at']) => label(at[name] ?? '')
+export const labelAt = ({ name, label = String }: Factor, place: Place) => label(place[name] ?? '')
 
 export const spokenAt = (factor: Factor, level: Level) => (factor.spoken ?? factor.label ?? String)(level)
 
 /** `at 10 kB`; empty without other factors. */
-const formatPlace = (factors: readonly Factor[], at: FigureRow['at']) =>
+const formatPlace = (factors: readonly Factor[], place: Place) =>
   factors
     .map((factor) => {
-      const level = at[factor.name] ?? ''
-      return factor.spoken ? factor.spoken(level) : `at ${labelAt(factor, at)}`
+      const level = place[factor.name] ?? ''
+      return factor.spoken ? factor.spoken(level) : `at ${labelAt(factor, place)}`
     })
     .join(' ')
 

@@ -14,6 +14,7 @@ import {
   type Level,
   type Measure,
   type Measured,
+  type Place,
   type Row,
   type StudyComparison,
   sessionsNeeded,
@@ -95,8 +96,7 @@ const figuresIn = ({ areMessages = true }: Design, { figures }: Analysis, { name
 const namingOf = (design: Design, found: Analysis) => [design.factors[0], ...axesOf(design, found).varied]
 
 /** Beside the factor's title. */
-const inColumn = ({ name, label = String, short = label }: Factor, at: FigureRow['at']) =>
-  short(at[name] ?? '')
+const inColumn = ({ name, label = String, short = label }: Factor, place: Place) => short(place[name] ?? '')
 
 /** Adds the levels that all rows have in common. */
 function captionWith({ factors }: Design, { levels }: Analysis, caption: string): string {
@@ -107,7 +107,7 @@ function captionWith({ factors }: Design, { levels }: Analysis, caption: string)
   return [caption, ...common].join(', ')
 }
 
-/** Whether so little arrived that its cell has no figure. */
+/** Whether so little arrived that a row has no figure. */
 function missingIn(
   { areMessages = true }: Design,
   { figures, echoes }: Analysis,
@@ -126,7 +126,7 @@ function formatMissing(design: Design, found: Analysis, measure: Measure): reado
   return [`${missing} Samples were lost; those that arrived are in “Every figure, and every session”.`]
 }
 
-/** Every sample if there are few cells, lines over a number, else the ratios. */
+/** Every sample if there are few places, lines over a number, else the ratios. */
 function figureFor(
   design: Design,
   found: Analysis,
@@ -138,7 +138,7 @@ function figureFor(
   if (over) return { figure: linesOver(design, found, measure, over, panel) }
   if (rows.every(({ n }) => n === 0)) return {}
   const compared = found.comparisons.filter((one) => one.measure === measure.name && one.ratioCi95)
-  // A few values of each cell form no cloud.
+  // A few values of each place form no cloud.
   const hasClouds = rows.length <= maxClouds && (design.areMessages !== false || compared.length === 0)
   if (hasClouds) return { figure: clouds(design, measure, rows, samples) }
   return compared.length === 0 ? {} : { figure: ratiosOf(design, measure, compared) }
@@ -302,21 +302,21 @@ function tablesOf(design: Design, found: Analysis, measure: Measure): readonly T
   ]
 }
 
-/** A row for each subject and panel that has cells. */
-function grid<Cell extends Pick<FigureRow, 'at'>>(
+/** A row for each subject and panel that was measured. */
+function grid<Item extends Pick<FigureRow, 'at'>>(
   design: Design,
   found: Analysis,
   { across, panel }: { readonly across: Factor; readonly panel: Factor | null },
   caption: string,
-  cells: readonly Cell[],
-  cellOf: (cell: Cell) => string | number | null,
+  items: readonly Item[],
+  cellOf: (item: Item) => string | number | null,
 ): Table {
   const [subject] = design.factors
   const naming = panel ? [subject, panel] : [subject]
   const levelsOf = (factor: Factor) => found.levels[factor.name] ?? []
   const columns = levelsOf(across)
   const rows = levelsOf(subject).flatMap((level) => {
-    const own = cells.filter(({ at }) => at[subject.name] === level)
+    const own = items.filter(({ at }) => at[subject.name] === level)
     return panel ? levelsOf(panel).map((one) => own.filter(({ at }) => at[panel.name] === one)) : [own]
   })
   return table(
@@ -325,11 +325,11 @@ function grid<Cell extends Pick<FigureRow, 'at'>>(
     rows.flatMap((row) => {
       const [first] = row
       if (!first) return []
-      const cellsOf = columns.map((level) => {
-        const cell = row.find(({ at }) => at[across.name] === level)
-        return cell ? cellOf(cell) : nothing
+      const cells = columns.map((level) => {
+        const item = row.find(({ at }) => at[across.name] === level)
+        return item ? cellOf(item) : nothing
       })
-      return [[...naming.map((factor) => inColumn(factor, first.at)), ...cellsOf]]
+      return [[...naming.map((factor) => inColumn(factor, first.at)), ...cells]]
     }),
   )
 }
@@ -337,7 +337,7 @@ function grid<Cell extends Pick<FigureRow, 'at'>>(
 /** Maximum number of ratio columns; with more, ratios are only in the table of comparisons. */
 const maxRatios = 2
 
-/** A row for each cell. */
+/** A row for each place. */
 function figuresTable(design: Design, found: Analysis, measure: Measure): Table {
   const { factors, areMessages = true, isSubject = () => true } = design
   const [subject] = factors
@@ -379,20 +379,20 @@ function figuresTable(design: Design, found: Analysis, measure: Measure): Table 
   )
 }
 
-/** A row for each cell, a column for each measure. */
+/** A row for each place, a column for each measure. */
 function measuresTable(design: Design, found: Analysis, measures: readonly Measure[]): Table {
   const { factors } = design
   const naming = namingOf(design, found)
   const names = measures.map(({ name }) => name)
   const by = measures.every((measure) => measure.by === 'mean') ? 'mean' : 'p50'
   const own = found.figures.filter(({ measure }) => names.includes(measure))
-  const cells = [
+  const places = [
     ...Map.groupBy(own, ({ at }) => JSON.stringify(factors.map(({ name }) => at[name]))).values(),
   ]
   return table(
     `${by === 'mean' ? 'Means' : 'Medians'} over all sessions`,
     [...naming.map(({ title }) => text(title)), ...measures.map(({ title, unit }) => `${title}, ${unit}`)],
-    cells.map((rows) => [
+    places.map((rows) => [
       ...naming.map((factor) => inColumn(factor, rows[0]?.at ?? {})),
       ...measures.map(({ name }) => rows.find(({ measure }) => measure === name)?.[by]),
     ]),
@@ -458,9 +458,9 @@ function comparisonSections(design: Design, found: Shown): readonly Section[] {
     sessions < 2
       ? 'One session gives no interval: how far sessions differ is unknown.'
       : 'Each session starts everything afresh and gives one ratio. Student’s t, two-sided, over the logarithms of the ratios; p is corrected for all comparisons of the run (Holm), each interval is for its comparison alone. Undecided: the corrected p is above 0.05, the interval contains 1, or the difference is within the clocks’ error.'
-  const cells = found.figures.filter(({ measure }) => measure === measures[0].name)
+  const rows = found.figures.filter(({ measure }) => measure === measures[0].name)
   // Else the first measure's own figure shows where ratios differ.
-  const isDrawn = varied.length === 0 && drawn.length > 0 && cells.length <= maxClouds
+  const isDrawn = varied.length === 0 && drawn.length > 0 && rows.length <= maxClouds
   const shown = isDrawn ? { figure: ratiosOf(design, measures[0], drawn) } : {}
   return [{ title, ...shown, tables, paragraphs: [how, ...formatEnd(design, found), ...missing] }]
 }

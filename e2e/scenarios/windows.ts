@@ -29,7 +29,7 @@ import {
 import { processorTimes } from '../lab/run-environment.ts'
 import { atOthers, formatOutcome, type Sample } from '../lab/samples.ts'
 import { type Turn, turnOf } from '../lab/standings.ts'
-import { type Design, type Measured, nameOf, type Row } from '../lab/study.ts'
+import { type Design, type Measured, placeLabel, type Row } from '../lab/study.ts'
 import { defineStudy, type StudyRun } from '../lab/study-experiment.ts'
 import { missedRow, modeFactor, transmission, transmissionRow } from '../lab/study-parts.ts'
 import {
@@ -297,11 +297,11 @@ function openingsOf(
   return numbers.flatMap((browsers) =>
     modes.flatMap((mode) =>
       counts.flatMap((windows) => {
-        const at = { mode, windows, browsers }
+        const place = { mode, windows, browsers }
         const own = rows.filter(
           (row) => row.mode === mode && row.windows === windows && row.browsers === browsers,
         )
-        return own.length === 0 ? [] : [openingOf(at, own)]
+        return own.length === 0 ? [] : [openingOf(place, own)]
       }),
     ),
   )
@@ -309,18 +309,18 @@ function openingsOf(
 
 /** `rows`: one for each window and session. */
 function openingOf(
-  at: Readonly<Record<'mode' | 'windows' | 'browsers', string | number>>,
+  place: Readonly<Record<'mode' | 'windows' | 'browsers', string | number>>,
   rows: readonly Row[],
 ) {
-  const asked = modeOf(String(at.mode))?.name
+  const asked = modeOf(String(place.mode))?.name
   const inMode = (row: Row) => row.open === true && (row.modeUsed ?? asked) === asked
   const sessions = [...Map.groupBy(rows, ({ session }) => session).values()]
   const inSessions = (is: (row: Row) => boolean) => sessions.map((own) => own.filter(is).length)
   const opened = inSessions(({ open }) => open === true)
   const fallen = rows.filter((row) => row.open === true && !inMode(row))
   return {
-    mode: nameOf(design.factors, at),
-    at,
+    mode: placeLabel(design.factors, place),
+    at: place,
     shown: Math.min(...inSessions(({ shown }) => shown === true)),
     opened: Math.min(...opened),
     mostOpened: Math.max(...opened),
