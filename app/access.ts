@@ -9,7 +9,7 @@ import { isChannelName } from '../protocol/messages.ts'
 import { Refusal } from '../protocol/refusal.ts'
 import type { Clock } from '../protocol/time.ts'
 import { isLoopback } from '../scripts/addresses.ts'
-import type { Permit } from '../server/security/permits.ts'
+import type { Permit } from '../server/index.ts'
 import type { Config } from './config/config.ts'
 import { invitationCookie } from './shared/page-paths.ts'
 

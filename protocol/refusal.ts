@@ -1,5 +1,7 @@
 // The error for a refused request, frame or draft: a code for programs and a sentence for people.
 
+import type { Draft } from './bodies.ts'
+
 /** Each code of PROTOCOL.md, "Refusals", with its HTTP status. */
 export const statuses = {
   'not-json': 400,
@@ -95,4 +97,9 @@ export class Refusal extends Error {
 
 export function isRefusal(error: unknown, code: RefusalCode): error is Refusal {
   return error instanceof Refusal && error.code === code
+}
+
+export function idTaken({ id, from, channel }: Pick<Draft, 'id' | 'from' | 'channel'>): Refusal {
+  const sentence = `Sender "${from}" has already used id "${id}" on channel "${channel}" for another message. Use a new id.`
+  return new Refusal('id-taken', sentence, id)
 }

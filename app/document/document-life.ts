@@ -1,7 +1,7 @@
 // The life of a document in the log: deleted, restored, erased a day later, or spared if it is empty.
 
 import { Refusal } from '../../protocol/refusal.ts'
-import type { ChannelType, Content } from '../../server/channels/channel-type.ts'
+import type { ChannelType, Content } from '../../server/index.ts'
 import { deletedForMs, emptyForMs, hasContent } from '../shared/page-messages.ts'
 
 /** Delay before a window retries its changes to a deleted document, which may be restored. */

@@ -2,7 +2,7 @@
 
 import * as Y from 'yjs'
 import { formatCursor, isKind, type Message } from '../../protocol/messages.ts'
-import type { Log } from '../../server/log/log.ts'
+import type { ReadableLog } from '../../server/index.ts'
 // Declares the page's kinds of messages.
 import type {} from '../shared/page-messages.ts'
 import { readHtml } from './html.ts'
@@ -12,7 +12,7 @@ import { createDocument, documentText, type Line, linesOf } from './rich-text.ts
  * `seq` is the number of the newest change; 0 for none. `tag` changes with the document (RFC 9110,
  * 8.8.3).
  */
-export async function findDocument(log: Pick<Log, 'snapshot'>, channel: string) {
+export async function findDocument(log: Pick<ReadableLog, 'snapshot'>, channel: string) {
   const { messages, head } = await log.snapshot(new Set([channel]))
   const seq = contentOf(messages)?.seq ?? 0
   return { messages, seq, tag: `"${formatCursor({ epoch: head.epoch, seq })}"` }

@@ -2,11 +2,16 @@
 
 import { hash } from 'node:crypto'
 import { type Draft, isKind, type Message, type Stored } from '../../protocol/messages.ts'
-import { isRefusal, Refusal } from '../../protocol/refusal.ts'
+import { idTaken, isRefusal, Refusal } from '../../protocol/refusal.ts'
 import type { Clock } from '../../protocol/time.ts'
-import type { ChannelType, Prepare, Store } from '../../server/channels/channel-type.ts'
-import { type Documents, isTooCostly, TooCostly } from '../../server/document/document-worker.ts'
-import { idTaken, type Log } from '../../server/log/log.ts'
+import {
+  type ChannelType,
+  type Documents,
+  type Prepare,
+  type ReadableLog,
+  type Store,
+  TooCostly,
+} from '../../server/index.ts'
 import { documentDeleted } from './document-life.ts'
 import { contentOf, findDocument, isDeleted } from './document-reader.ts'
 import type { PageTasks, Rewriting } from './document-tasks.ts'
@@ -20,7 +25,7 @@ interface DocumentWriting extends Rewriting {
 
 interface WriterParts {
   readonly documents: Documents<PageTasks>
-  readonly log: Pick<Log, 'snapshot' | 'find'>
+  readonly log: Pick<ReadableLog, 'snapshot' | 'find'>
   readonly publish: (draft: Draft) => Stored | Promise<Stored>
   /** Limit of a message as JSON. */
   readonly maxMessageBytes: number
@@ -74,7 +79,7 @@ function digestOf({ way, lines, isPlain }: DocumentWriting): string {
 const digestLength = 22
 
 async function findRepeat(
-  log: Pick<Log, 'find'>,
+  log: Pick<ReadableLog, 'find'>,
   draft: DocumentWriting['draft'],
   digest: string,
 ): Promise<Stored | null> {
@@ -131,7 +136,7 @@ export function convertEdits(documents: Pick<Documents<PageTasks>, 'read'>, now:
         await convertOnce(content, found, store)
       } catch (error) {
         // Read unconverted.
-        if (isTooCostly(error) || isRefusal(error, 'document-deleted')) return
+        if (isRefusal(error, 'too-costly') || isRefusal(error, 'document-deleted')) return
         throw error
       }
     }

@@ -1,8 +1,8 @@
 // Refusals as pages, for people.
 
 import { escapeHtml } from '../../protocol/html-text.ts'
-import { plainHeaders, plainPage, sourceOf } from '../../server/http/plain-page.ts'
 import type { Refusal } from '../../server/index.ts'
+import { plainHeaders, plainPage, sourceOf } from './plain-page.ts'
 
 const headings: Readonly<Record<string, string>> = {
   'no-session': 'This page is by invitation',

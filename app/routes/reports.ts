@@ -9,8 +9,8 @@ import { z } from 'zod'
 import { cutText } from '../../protocol/graphemes.ts'
 import { escapeHtml } from '../../protocol/html-text.ts'
 import { Refusal } from '../../protocol/refusal.ts'
-import { plainHeaders, plainPage, sourceOf } from '../../server/http/plain-page.ts'
 import type { Caller, Crosswind } from '../../server/index.ts'
+import { plainHeaders, plainPage, sourceOf } from './plain-page.ts'
 
 interface ReportsParts {
   readonly crosswind: Pick<Crosswind, 'caller'>

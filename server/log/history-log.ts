@@ -7,13 +7,13 @@ import {
   isChannelName,
   type Message,
 } from '../../protocol/messages.ts'
+import { idTaken } from '../../protocol/refusal.ts'
 import { trace } from '../../protocol/trace.ts'
 import type { Content, Store, TypeOf } from '../channels/channel-type.ts'
 import type { History } from './history.ts'
 import { keptAsText } from './kept-json.ts'
 import {
   type Defer,
-  idTaken,
   isRepeat,
   keyOf,
   type Log,

@@ -230,11 +230,6 @@ export function newEpoch(random: Random): string {
 }
 
 /** The id belongs to another message with the same sender and channel. */
-export function idTaken({ id, from, channel }: Pick<Draft, 'id' | 'from' | 'channel'>): Refusal {
-  const sentence = `Sender "${from}" has already used id "${id}" on channel "${channel}" for another message. Use a new id.`
-  return new Refusal('id-taken', sentence, id)
-}
-
 export function tooManyChannels(channel: string, maxChannels: number, roomMaking = 'delete one'): Refusal {
   const sentence = `The log is limited to ${maxChannels} channels, so "${channel}" cannot be created. Use an existing channel, ${roomMaking}, or raise limits.maxChannels.`
   return new Refusal('too-many-channels', sentence)

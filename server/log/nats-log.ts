@@ -19,10 +19,10 @@ import {
 import { type ObjectStore, Objm } from '@nats-io/obj'
 import { type NatsConnection, nanos } from '@nats-io/transport-node'
 import type { Cursor, Draft, Message } from '../../protocol/messages.ts'
+import { idTaken } from '../../protocol/refusal.ts'
 import { HistoryLog } from './history-log.ts'
 import { draftText } from './kept-json.ts'
 import {
-  idTaken,
   isRepeat,
   keyOf,
   type LogParts,

@@ -2,10 +2,11 @@
 
 import { channel } from 'node:diagnostics_channel'
 import type { Draft, Message } from '../../protocol/messages.ts'
+import { idTaken } from '../../protocol/refusal.ts'
 import { trace } from '../../protocol/trace.ts'
 import { HistoryLog, type HistoryLogParts } from './history-log.ts'
 import { messageText, writerOf } from './kept-json.ts'
-import { type Defer, idTaken, keyOf } from './log.ts'
+import { type Defer, keyOf } from './log.ts'
 import { Entry } from './tables.ts'
 
 interface SequencerParts extends HistoryLogParts {

@@ -14,18 +14,10 @@ import {
   SQSClient,
 } from '@aws-sdk/client-sqs'
 import type { Draft } from '../../protocol/messages.ts'
+import { idTaken } from '../../protocol/refusal.ts'
 import { type Clock, type Random, retryPauseMs } from '../../protocol/time.ts'
 import { draftText, keptAsText } from './kept-json.ts'
-import {
-  idTaken,
-  isRepeat,
-  keyOf,
-  type Log,
-  logClosed,
-  logUnavailable,
-  type OnFailure,
-  type Outage,
-} from './log.ts'
+import { isRepeat, keyOf, type Log, logClosed, logUnavailable, type OnFailure, type Outage } from './log.ts'
 
 export interface SqsSettings {
   /** A server with SQS's API; null means AWS in the region. */
