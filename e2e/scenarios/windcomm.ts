@@ -168,12 +168,12 @@ export const windcomm = defineExperiment({
       options.rateHz === null
         ? 'at the sensor’s own rate'
         : `at ${options.rateHz} Hz (${Math.round(readings / options.rateHz)} s)`
-    lab.say(
+    lab.progress.say(
       `${readings} readings ${rate} to ${names} over ${modes.join(', ')}, all at once, seed ${seed}${pace}.`,
     )
     // A single session has nothing to show before it ends.
     if (options.sessions > 1)
-      lab.compare({
+      lab.progress.compare({
         caption: 'One way in milliseconds',
         subjects: sites.flatMap((site) => modes.map((mode) => `${mode} ${site.name}`)),
         baselineOf: (subject) => `${baseline} ${variantOf(subject)}`,
@@ -181,11 +181,11 @@ export const windcomm = defineExperiment({
     const found = await lab.sessions(options.sessions, async (session, opened) => {
       const testbed = await where.open(session, opened, lab.signal)
       const measured = await measureWind({ readings, maxErrorMs }, testbed, lab)
-      for (const turn of turnsIn(measured.samples)) lab.took(turn)
+      for (const turn of turnsIn(measured.samples)) lab.progress.took(turn)
       return measured
     })
     await where.end?.()
-    lab.say('All readings are in; analysing them.')
+    lab.progress.say('All readings are in; analysing them.')
     const rateHz = options.rateHz ?? measuredRateHz(found)
     const { holdMs, intervalMs } = polling
     const { command, ...circumstances } = lab.circumstances({
