@@ -5,7 +5,6 @@ import { mean } from '../../client/statistics.ts'
 import { until } from '../browser/browser.ts'
 import { type MeasuredPage, openMeasuredPage } from '../browser/editing.ts'
 import { editorShows, fillEditor, isLinked, placeCaretIn } from '../browser/typing.ts'
-import { turnsOf } from '../lab/experiment.ts'
 import { flag, names, whole } from '../lab/flags.ts'
 import { type EditorName, editorNames, requireMode } from '../lab/mode-names.ts'
 import { programs } from '../lab/programs.ts'
@@ -15,6 +14,7 @@ import type { Analysis, Design } from '../lab/study.ts'
 import { defineStudy, type StudyRun } from '../lab/study-experiment.ts'
 import { hasLost } from '../lab/study-parts.ts'
 import { recordingAddress } from '../lab/testbed.ts'
+import { turnsOf } from '../lab/turns.ts'
 import { figure } from '../report/section.ts'
 
 const documents = [
@@ -76,7 +76,7 @@ export const editor = defineStudy({
     const orders = turnsOf(subjects, sessions)
     let browser = ''
     const taken = await lab.sessions(sessions, async (session, opened) => {
-      lab.step(`session ${session} of ${sessions}  starting servers and browsers`)
+      lab.progress.step(`session ${session} of ${sessions}  starting servers and browsers`)
       const sender = await openMeasuredPage()
       opened.defer(sender.close)
       const receiver = await openMeasuredPage()
@@ -90,7 +90,7 @@ export const editor = defineStudy({
         const server = servers.get(name)
         if (!server) continue
         lab.signal.throwIfAborted()
-        lab.step(`session ${session} of ${sessions}  ${name}, ${document.name}`)
+        lab.progress.step(`session ${session} of ${sessions}  ${name}, ${document.name}`)
         const { messages, ...figures } = await takeTurn({ ...subject, server }, { sender, receiver }, options)
         const lost = keys - messages
         rows.push({ editor: name, document: document.name, session, expected: keys, lost, ...figures })

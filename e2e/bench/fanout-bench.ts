@@ -2,13 +2,14 @@
 
 import { connections, type HttpVersion, type Mode } from '../../client/wire.ts'
 import { openFilesAllowed } from '../../scripts/process.ts'
-import { type Lab, turnsOf } from '../lab/experiment.ts'
 import { flag, names, numbers, whole } from '../lab/flags.ts'
 import { labelOf, spokenName } from '../lab/mode-names.ts'
+import type { Lab } from '../lab/run-sessions.ts'
 import { significant } from '../lab/statistics.ts'
 import type { Analysis, Design, Factor, Level, Measure } from '../lab/study.ts'
 import { defineStudy, type StudyRun } from '../lab/study-experiment.ts'
 import { hasLost } from '../lab/study-parts.ts'
+import { turnsOf } from '../lab/turns.ts'
 import { type RelayName, relayClients, relayNames } from '../load/load-client.ts'
 import { type LoadProcess, split, startLoadProcess } from '../load/load-process.ts'
 import {
@@ -231,7 +232,7 @@ async function measureSession(
   opened: AsyncDisposableStack,
 ) {
   const { windows, rounds } = options
-  const step = (words: string) => lab.step(`session ${session} of ${options.sessions}  ${words}`)
+  const step = (words: string) => lab.progress.step(`session ${session} of ${options.sessions}  ${words}`)
   const subjects = await openSubjects(options, step, opened, lab.signal)
   const loads = Array.from({ length: options.clients }, () => startLoadProcess(lab.signal, opened))
   // Runs an uncounted turn: the first messages run uncompiled code, and servers outlive a session.

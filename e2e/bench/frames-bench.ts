@@ -4,10 +4,12 @@ import { createSeededRandom, type Random } from '../../client/wire.ts'
 import { createFrameSplitter } from '../../sensor/frame-splitter.ts'
 import type { FrameFormat } from '../../sensor/readings.ts'
 import { axesOf, writeFrame } from '../../sensor/windsonic-frame.ts'
-import { defineExperiment, type Lab, turnsOf } from '../lab/experiment.ts'
+import { defineExperiment } from '../lab/experiment.ts'
 import { flag, whole } from '../lab/flags.ts'
 import type { Circumstances } from '../lab/run-environment.ts'
+import type { Lab } from '../lab/run-sessions.ts'
 import { middleOf } from '../lab/statistics.ts'
+import { turnsOf } from '../lab/turns.ts'
 import { count, figure, table } from '../report/section.ts'
 
 interface Stream {
@@ -45,7 +47,7 @@ export const frames = defineExperiment({
   options: (given): Options => given,
 
   async measure(options, lab): Promise<Run> {
-    const rows = await measureFrames(options, (step) => lab.step(step), lab.signal)
+    const rows = await measureFrames(options, (step) => lab.progress.step(step), lab.signal)
     const place = { browser: 'none', server: 'none: the parser alone' }
     return { ...lab.circumstances({ ...place, parameters: { ...options } }), rows }
   },

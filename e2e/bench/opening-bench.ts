@@ -12,9 +12,9 @@ import { openLog } from '../../server/log/open-log.ts'
 import { until } from '../browser/browser.ts'
 import { type MeasuredPage, openMeasuredPage, type PageMemory } from '../browser/editing.ts'
 import { isLinked } from '../browser/typing.ts'
-import type { Lab } from '../lab/experiment.ts'
 import { flag, whole } from '../lab/flags.ts'
 import { programs } from '../lab/programs.ts'
+import type { Lab } from '../lab/run-sessions.ts'
 import { makeServerFolder, startServerProcess } from '../lab/server-process.ts'
 import { significant } from '../lab/statistics.ts'
 import type { Analysis, Design, Measure } from '../lab/study.ts'
@@ -101,7 +101,7 @@ export const opening = defineStudy({
     const history = createHistory({ edits, editsPerSession, random: createSeededRandom(seed) })
     await writeHistory(history, { edits, dataFolder }, lab)
     const { characters, lines } = history.result()
-    lab.step('starting the server')
+    lab.progress.step('starting the server')
     const server = await startServerProcess(programs.server, flags)
     opened.defer(server.close)
 
@@ -109,7 +109,7 @@ export const opening = defineStudy({
       `${server.origin['1.1']}${documentPath(name)}?transport=websocket&http=1.1&record`
     let browser = ''
     const taken = await lab.sessions(openings, async (number, closing) => {
-      lab.step(`opening ${number} of ${openings}`)
+      lab.progress.step(`opening ${number} of ${openings}`)
       const page = await openMeasuredPage()
       closing.defer(page.close)
       browser = page.version
@@ -269,7 +269,7 @@ async function writeHistory(
     await Promise.all(pending)
     pending = []
     lab.signal.throwIfAborted()
-    lab.step(`writing the history  ${count(done)} of ${count(edits)} edits`)
+    lab.progress.step(`writing the history  ${count(done)} of ${count(edits)} edits`)
   }
   await Promise.all(pending)
   await log.close()

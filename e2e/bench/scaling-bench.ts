@@ -65,7 +65,7 @@ export const scaling = defineExperiment({
 
   async measure(options, lab): Promise<Run> {
     const sessions = await lab.sessions(options.sessions, async (session) => {
-      const step = (what: string) => lab.step(`session ${session} of ${options.sessions}  ${what}`)
+      const step = (what: string) => lab.progress.step(`session ${session} of ${options.sessions}  ${what}`)
       const learnt = await measureCosts(options, step, lab.signal)
       return { learnt, checks: await measureChecks(options, step, lab.signal) }
     })

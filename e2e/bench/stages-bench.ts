@@ -4,7 +4,6 @@ import { fork } from 'node:child_process'
 import { channel } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { pathToFileURL } from 'node:url'
-import { turnsOf } from '../lab/experiment.ts'
 import { flag, whole } from '../lab/flags.ts'
 import { spokenName } from '../lab/mode-names.ts'
 import { programs } from '../lab/programs.ts'
@@ -12,6 +11,7 @@ import { type Middle, median, middleOf, significant } from '../lab/statistics.ts
 import type { Analysis, Design, Measure } from '../lab/study.ts'
 import { defineStudy, type StudyRun } from '../lab/study-experiment.ts'
 import { hasLost, modeFactor } from '../lab/study-parts.ts'
+import { turnsOf } from '../lab/turns.ts'
 import { startLoadProcess } from '../load/load-process.ts'
 import { type LoadServer, modesFlag, overLoopback, startMode, takeTurn } from '../load/load-server.ts'
 import { figure, formatMiddle, interval, listed } from '../report/section.ts'
@@ -80,7 +80,7 @@ export const stages = defineStudy({
     const taken = await lab.sessions(sessions, async (session, opened) => {
       const load = startLoadProcess(lab.signal, opened)
       const order = orders[session - 1] ?? []
-      const step = (words: string) => lab.step(`session ${session} of ${sessions}  ${words}`)
+      const step = (words: string) => lab.progress.step(`session ${session} of ${sessions}  ${words}`)
       const take = (server: LoadServer, turn: string) =>
         takeTurn(
           server,

@@ -82,7 +82,7 @@ export const transfer = defineExperiment({
       opened.defer(network.close)
       const { address } = await network.addPath(profile, (seed + session) % 2 ** 32)
       const peer = await startPeer(network, opened)
-      lab.step(`session ${session} of ${sessions}`)
+      lab.progress.step(`session ${session} of ${sessions}`)
       const counted = await countDatagrams(network, address, peer, datagrams, lab.signal)
       const bytesPerSecond =
         seconds === 0 ? null : await timeTransfer(address, peer.port, seconds * 1000, lab.signal)

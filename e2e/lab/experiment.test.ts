@@ -1,4 +1,4 @@
-// The runner with a made-up experiment: flags, help, files, failures, and the order of turns.
+// The runner with a made-up experiment: flags, help, files and failures.
 
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
@@ -7,18 +7,9 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { z } from 'zod'
 import { temporaryFolder } from '../../scripts/folder-testing.ts'
-import { table } from '../report/section.ts'
-import {
-  defineExperiment,
-  experimentFiles,
-  helpOf,
-  Lab,
-  readOptions,
-  runExperiment,
-  standingLines,
-  turnsOf,
-} from './experiment.ts'
+import { defineExperiment, experimentFiles, helpOf, readOptions, runExperiment } from './experiment.ts'
 import { flag, whole } from './flags.ts'
+import { Lab } from './run-sessions.ts'
 import { Standstill } from './standstill.ts'
 
 const dice = defineExperiment({
@@ -214,28 +205,4 @@ test('invalid flags are refused in one sentence', () => {
     () => readOptions(dice, ['--trows', '1']),
     /There is no flag --trows; did you mean --throws\?/,
   )
-})
-
-test('each round has every subject once, in another order', () => {
-  const rounds = turnsOf(['a', 'b', 'c', 'd'], 4)
-  for (const round of rounds) assert.deepEqual([...round].sort(), ['a', 'b', 'c', 'd'])
-  assert.equal(new Set(rounds.map((round) => round.join(''))).size, 4)
-  assert.ok(new Set(rounds.map(([first]) => first)).size >= 2)
-})
-
-test('a live table fits into the terminal: neither wider nor higher', () => {
-  const modes = ['sse/2', 'websocket/1.1', 'long-polling/1.1', 'polling/1.1']
-  const whole = table(
-    'Times',
-    ['Mode', 'Mean', 'Median'],
-    modes.map((mode) => [mode, 12, 11]),
-  )
-  assert.equal(standingLines(whole, 80, 6).length, 6)
-  assert.deepEqual(standingLines(whole, 28, 5), [
-    '  Times',
-    '  Mode              Mean',
-    '  sse/2             12.0',
-    '  websocket/1.1     12.0',
-    '  … and 2 more rows',
-  ])
 })

@@ -2,11 +2,9 @@
 
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
 import { reportFiles, reportFolder, requireFree, requireWritable, writeFolder } from '../report/render.ts'
 import {
-  fitted,
   formatNetworks,
   moment,
   packetsSection,
@@ -16,20 +14,12 @@ import {
   type Table,
   tableText,
 } from '../report/section.ts'
-import { Estimate, formatClock, formatDuration, type Plan } from './estimate.ts'
+import type { Plan } from './estimate.ts'
 import { file, flag, flagsHelp, readFlags, wrapped } from './flags.ts'
 import { commandOf } from './programs.ts'
 import { readText } from './reread.ts'
-import {
-  type Circumstances,
-  commitNow,
-  describeEnvironment,
-  loadNow,
-  type Network,
-} from './run-environment.ts'
-import { type Compared, Standings, type Turn } from './standings.ts'
-import { Standstill } from './standstill.ts'
-import { Progress } from './terminal-output.ts'
+import { type Circumstances, commitNow, type Network } from './run-environment.ts'
+import { formatSessions, Lab } from './run-sessions.ts'
 
 /** Content of summary.json. */
 export interface Summary extends Circumstances {
@@ -169,9 +159,6 @@ export function helpOf({
 export const paragraph = (words: string, columns = 100) =>
   `  ${wrapped(words.replaceAll(/\s+/g, ' ').trim(), Math.min(100, columns) - 2).join('\n  ')}`
 
-/** Sessions that are measured again. */
-const maxStandstills = 3
-
 interface ParsedFlags<Options> {
   readonly options: Options
   readonly from?: string | undefined
@@ -199,234 +186,6 @@ export function readOptions<Shape extends z.ZodRawShape, Options>(
     )
   return { options: experiment.options(given as z.output<z.ZodObject<Shape>>, argv), from, out, json, budget }
 }
-
-/**
- * A measurement's view of its run: progress, the signal that stops it, sessions and circumstances.
- */
-export class Lab {
-  readonly signal: AbortSignal
-  /** The report's folder; null if none is written. */
-  readonly folder: string | null
-  readonly progress = new Progress(process.stdout)
-  readonly #command: string
-  readonly #startedAt = new Date()
-  readonly #loadBefore = loadNow()
-  readonly #plan: Plan
-  #estimate: Estimate | null = null
-  #step = ''
-  #standings: Standings | null = null
-  /** The current session of this call of `sessions`, and how many are planned. */
-  #session = { number: 0, of: 0 }
-  /** Sessions over all calls of `sessions`. */
-  #planned = 0
-  #whole = 0
-  #standstills = 0
-  #stopped: { readonly failure?: string } | null = null
-
-  constructor(command: string, signal: AbortSignal, folder: string | null, plan: Plan) {
-    // The folder of a report is no circumstance of the run.
-    this.#command = command.replaceAll(/ --(?:out|json)[ =]\S+/g, '')
-    this.#plan = plan
-    this.folder = folder
-    this.signal = signal
-    // Moves the cursor below the table, for whatever is written next.
-    signal.addEventListener('abort', () => this.progress.leave(), { once: true })
-  }
-
-  get elapsedMs(): number {
-    return Date.now() - this.#startedAt.getTime()
-  }
-
-  say(sentence: string): void {
-    this.progress.say(sentence)
-  }
-
-  /** Shown only on a terminal, with the time left, until the next one. */
-  step(words: string): void {
-    this.#step = words
-    this.#showState()
-  }
-
-  /** Is a step on a terminal, a sentence elsewhere. */
-  announce(words: string): void {
-    if (this.progress.isTerminal) this.step(words)
-    else this.say(words)
-  }
-
-  /** From here on a terminal shows a live table. */
-  compare(compared: Compared): void {
-    this.#standings = new Standings(compared)
-    this.#showState()
-  }
-
-  /** Changes the live table on a terminal; elsewhere says `sentence`. */
-  took(turn: Turn, sentence?: string): void {
-    this.#standings?.add(this.#whole + 1, turn)
-    if (this.progress.isTerminal) this.#showState()
-    else if (sentence !== undefined) this.say(sentence)
-  }
-
-  #showState(): void {
-    const { isTerminal, columns, rows } = this.progress
-    if (!isTerminal || this.signal.aborted) return
-    const leftMs = this.#estimate?.leftMs ?? null
-    const left = leftMs === null ? '' : `${formatClock(leftMs)} left`
-    if (this.#standings === null) {
-      this.progress.update([this.#step, left].filter(Boolean).join('  '))
-      return
-    }
-    const { number, of } = this.#session
-    const session = number === 0 ? '' : `Session ${number}${number > of ? '' : ` of ${of}`}`
-    this.progress.show([
-      '',
-      ...standingLines(this.#standings.table, columns, rows - linesAround),
-      '',
-      `  ${this.#step}`,
-      `  ${[session, left].filter(Boolean).join(', ')}`,
-    ])
-  }
-
-  /** The run ends with the whole sessions that it has. */
-  get isStopped(): boolean {
-    return this.#stopped !== null
-  }
-
-  /** Rejects on abort. */
-  pause(ms: number): Promise<void> {
-    return delay(Math.max(0, ms), undefined, { signal: this.signal })
-  }
-
-  /**
-   * Runs sessions one after the other, each closing what it opened; then more of them while `goesOn`.
-   * Says how long they will take. On abort, and if one fails, resolves to the whole ones; rejects if
-   * there is none. A session in which the machine stood still is measured again.
-   */
-  async sessions<Session>(
-    count: number,
-    measure: (session: number, opened: AsyncDisposableStack) => Promise<Session>,
-    goesOn: (done: readonly Session[]) => boolean = () => false,
-  ): Promise<Session[]> {
-    const { thenMs } = this.#plan
-    const plan = this.#planned === 0 ? this.#plan : { ...(thenMs && { sessionMs: thenMs }) }
-    const estimate = new Estimate(count, plan, () => performance.now())
-    this.#estimate = estimate
-    this.#planned += count
-    const { leftMs } = estimate
-    if (leftMs !== null) this.say(`This takes about ${formatDuration(leftMs)}.`)
-    const shown = setInterval(() => this.#showState(), 1000).unref()
-    const done: Session[] = []
-    try {
-      while (!this.#stopped && (done.length < count || goesOn(done))) {
-        this.signal.throwIfAborted()
-        this.#session = { number: done.length + 1, of: count }
-        this.#step = ''
-        const session = await closing((opened) => measure(done.length + 1, opened)).catch((error) =>
-          this.#noteStandstill(error),
-        )
-        if (session === null) continue
-        done.push(session)
-        this.#whole += 1
-        this.#standings?.sessionDone(this.#whole)
-        estimate.sessionDone()
-        this.#sayLeft(done.length, count)
-      }
-    } catch (error) {
-      if (this.#whole === 0) throw error
-      const whole = sessionsOf(this.#whole, this.#planned)
-      // Ctrl-C reaches browsers and servers too, so that anything may fail.
-      if (this.signal.aborted) {
-        this.#stopped = {}
-        this.say(`Stopped after ${whole}; the report has what they measured.`)
-      } else {
-        const failure = error instanceof Error ? error.message : String(error)
-        this.#stopped = { failure }
-        this.say(`A session failed: ${failure}`)
-        this.say(`The report has what ${whole} measured.`)
-      }
-    } finally {
-      clearInterval(shown)
-      this.#estimate = null
-    }
-    return done
-  }
-
-  /** Null if the session must be measured again. */
-  #noteStandstill(error: unknown): null {
-    if (!(error instanceof Standstill) || this.#standstills === maxStandstills) throw error
-    this.#standstills += 1
-    this.#standings?.forget(this.#whole + 1)
-    this.say(`${error.message} The session is measured again.`)
-    return null
-  }
-
-  #sayLeft(done: number, count: number): void {
-    const leftMs = this.#estimate?.leftMs ?? 0
-    if (this.progress.isTerminal && this.#standings) this.#showState()
-    else if (done < count && leftMs > 0)
-      this.say(`Session ${done} of ${count} is done; about ${formatDuration(leftMs)} left.`)
-  }
-
-  /** Call at the end of the run. */
-  circumstances(known: {
-    readonly browser: string
-    readonly server: string
-    readonly parameters: Circumstances['parameters']
-    /** Added to the command if the command did not name it. */
-    readonly seed?: number
-  }): Circumstances {
-    const { browser, server, parameters, seed } = known
-    const isSeeded = seed === undefined || this.#command.includes('--seed')
-    return {
-      command: isSeeded ? this.#command : `${this.#command} --seed ${seed}`,
-      parameters,
-      startedAt: this.#startedAt.toISOString(),
-      finishedAt: new Date().toISOString(),
-      ...(this.#stopped && {
-        stopped: { sessions: this.#whole, planned: this.#planned, ...this.#stopped },
-      }),
-      ...(this.#standstills > 0 && { standstills: this.#standstills }),
-      environment: describeEnvironment({ browser, server, loadBefore: this.#loadBefore }),
-    }
-  }
-}
-
-/** Around the live table: above it one, below it three, and the one of the cursor's next line. */
-const linesAround = 5
-
-/** The table within a terminal's width and height, which are in characters. */
-export function standingLines(table: Table, columns: number, rows: number): readonly string[] {
-  // The margin on the left, and the last column, which stays free.
-  const lines = tableText(fitted(table, columns - 3)).split('\n')
-  if (lines.length <= rows) return lines
-  const most = Math.max(0, rows - 1)
-  return [...lines.slice(0, most), `  … and ${several(lines.length - most, 'more row', 'more rows')}`]
-}
-
-/**
- * Distributes machine drift over all subjects: each round starts further on, every other one is
- * reversed. Over as many rounds as subjects, each is early and late equally often, and none always
- * follows the same one.
- */
-export function turnsOf<Subject>(
-  subjects: readonly Subject[],
-  rounds: number,
-): readonly (readonly Subject[])[] {
-  return Array.from({ length: rounds }, (_, round) => {
-    const start = Math.round((round * subjects.length) / rounds)
-    const turned = [...subjects.slice(start), ...subjects.slice(0, start)]
-    return round % 2 === 0 ? turned : turned.reverse()
-  })
-}
-
-/** Resolves when everything that was opened is closed. */
-async function closing<Result>(work: (opened: AsyncDisposableStack) => Promise<Result>): Promise<Result> {
-  await using opened = new AsyncDisposableStack()
-  return await work(opened)
-}
-
-/** `2 of 5 sessions`; a run may have more than planned. */
-const sessionsOf = (whole: number, planned: number) =>
-  `${whole < planned ? `${whole} of ${planned}` : whole} session${Math.max(whole, planned) === 1 ? '' : 's'}`
 
 /** Writes nothing after a failure, or without a whole session after an abort. `folder` is null if no report was written. */
 export async function runExperiment<
@@ -488,7 +247,7 @@ export async function again<Run extends object, Result extends Summary>(
 
 /** `stopped after 2 of 3 sessions`, with the reason if it was a failure. */
 function formatStop({ sessions, planned, failure }: NonNullable<Circumstances['stopped']>): string {
-  const whole = sessionsOf(sessions, planned)
+  const whole = formatSessions(sessions, planned)
   return failure === undefined ? `stopped after ${whole}` : `ended by a failure after ${whole}: ${failure}`
 }
 

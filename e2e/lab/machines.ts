@@ -7,8 +7,8 @@ import { loadCertificate } from '../../certs/certificate.ts'
 import { isLoopback } from '../../scripts/addresses.ts'
 import { type Browser, type Http3Opening, startBrowser } from '../browser/browser.ts'
 import { DeviceListener, type JoinedDevice } from '../browser/joined-devices.ts'
-import type { Lab } from './experiment.ts'
 import { file, flag, whole } from './flags.ts'
+import type { Lab } from './run-sessions.ts'
 import { type CertificateFiles, certificateIn, findFreePorts, type Ports } from './server-process.ts'
 import type { ClockMethod } from './testbed.ts'
 
@@ -94,11 +94,15 @@ export class Machines {
     const place = { host: reach.host, listen: reach.listen, port: reach.joinPort }
     const listener = await DeviceListener.start({ ...place, cert, key, expected })
     opened.defer(() => listener.end('ended'))
-    lab.say(`Open this link on ${expected === 1 ? 'one device' : `${expected} devices`}: ${listener.link}`)
+    lab.progress.say(
+      `Open this link on ${expected === 1 ? 'one device' : `${expected} devices`}: ${listener.link}`,
+    )
     if (reach.authorityFile !== null)
-      lab.say(`They must trust ${reach.authorityFile}; docs/operating.md explains how, under Certificates.`)
+      lab.progress.say(
+        `They must trust ${reach.authorityFile}; docs/operating.md explains how, under Certificates.`,
+      )
     const devices = await listener.gather(lab.signal, ({ name, agent }) =>
-      lab.say(`Joined, ${name}: ${agent}.`),
+      lab.progress.say(`Joined, ${name}: ${agent}.`),
     )
     return new Machines(options, reach, listener, devices)
   }

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { readCompressed } from '../report/render.ts'
+import { columnOf, parseCsv } from './csv.ts'
 
 /** Rejects with a sentence that names the file. */
 export async function readText(path: string): Promise<string> {
@@ -45,21 +46,15 @@ export const circumstances = [
   'standstills',
 ] as const
 
-/** A CSV file with a header, as the lab writes it: no cell contains commas or quotes. */
-export function rowsIn<Row>(path: string, text: string, schema: z.ZodType<Row>): readonly Row[] {
-  const [columns = [], ...rows] = text
-    .trimEnd()
-    .split('\n')
-    .map((line) => line.split(','))
-  const keys = columns.map((column) => column.replaceAll(/_(\w)/g, (_, letter) => letter.toUpperCase()))
-  return rows.map((cells, index) => {
-    const row = Object.fromEntries(keys.map((key, at) => [key, cells[at]]))
+/** The rows of a CSV file. Throws an error that names the file, the line and the column of a wrong cell. */
+export function checkedRows<Row>(path: string, text: string, schema: z.ZodType<Row>): readonly Row[] {
+  const rows = parseCsv(text)
+  return rows.map((row, index) => {
     const { success, data, error } = schema.safeParse(row)
     if (success) return data
     const key = String(error.issues[0]?.path[0])
-    const at = keys.indexOf(key)
-    if (at < 0) throw new Error(`${path} has no column for ${key}.`)
-    throw new Error(`${path}, line ${index + 2}: ${columns[at]} is ${JSON.stringify(cells[at])}.`)
+    if (rows[0]?.[key] === undefined) throw new Error(`${path} has no column for ${key}.`)
+    throw new Error(`${path}, line ${index + 2}: ${columnOf(key)} is ${JSON.stringify(row[key])}.`)
   })
 }
 

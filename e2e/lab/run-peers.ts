@@ -1,8 +1,8 @@
 // The peers of a run: started for each session, and left out once their adapter has failed.
 
 import { nameOfPeer, type Peer, type PeerFacts } from '../peers/peers.ts'
-import type { Lab } from './experiment.ts'
 import { requireRoom } from './mode-names.ts'
+import type { Lab } from './run-sessions.ts'
 import type { System, Testbed } from './testbed.ts'
 
 export interface EndedPeer {
@@ -22,11 +22,11 @@ interface SessionPlan {
 
 export class RunPeers {
   readonly #peers: readonly Peer[]
-  readonly #lab: Pick<Lab, 'say' | 'signal'>
+  readonly #lab: Pick<Lab, 'progress' | 'signal'>
   readonly #started = new Map<string, { readonly facts: PeerFacts; readonly systems: readonly string[] }>()
   readonly #ended = new Map<string, EndedPeer>()
 
-  constructor(peers: readonly Peer[], lab: Pick<Lab, 'say' | 'signal'>) {
+  constructor(peers: readonly Peer[], lab: Pick<Lab, 'progress' | 'signal'>) {
     this.#peers = peers
     this.#lab = lab
   }
@@ -93,7 +93,7 @@ export class RunPeers {
   #end(name: string, session: number, why: string): void {
     this.#lab.signal.throwIfAborted()
     this.#ended.set(name, { name, session, why })
-    this.#lab.say(`${name} is left out from here on: ${why}.`)
+    this.#lab.progress.say(`${name} is left out from here on: ${why}.`)
   }
 }
 

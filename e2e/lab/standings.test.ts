@@ -29,15 +29,15 @@ test('before the first turn every row is there, without figures', () => {
 test('a turn counts at once; the ratio is of whole sessions once there is one, and two give an interval', () => {
   const standings = new Standings(compared)
   const cells = () => standings.table.rows[0]?.slice(1)
-  standings.add(1, turn('sse/2', 4))
+  standings.add(turn('sse/2', 4))
   assert.deepEqual(cells(), ['4.00', '–', '–', '1 of 2', '4.00'])
-  standings.add(1, turn('websocket/1.1', 2, 2))
+  standings.add(turn('websocket/1.1', 2, 2))
   assert.deepEqual(cells(), ['4.00', '2.00', '–', '1 of 2', '4.00'])
-  standings.sessionDone(1)
-  standings.add(2, turn('sse/2', 16, 16))
+  standings.sessionDone()
+  standings.add(turn('sse/2', 16, 16))
   assert.deepEqual(cells(), ['12.0', '2.00', '–', '3 of 4', '16.0'])
-  standings.add(2, turn('websocket/1.1', 2, 2))
-  standings.sessionDone(2)
+  standings.add(turn('websocket/1.1', 2, 2))
+  standings.sessionDone()
   const [mean, ratio, interval] = cells() ?? []
   // The geometric mean of 2 and 8.
   assert.deepEqual([mean, ratio], ['12.0', '4.00'])
@@ -47,16 +47,16 @@ test('a turn counts at once; the ratio is of whole sessions once there is one, a
 
 test('a session that is measured again leaves nothing behind', () => {
   const standings = new Standings(compared)
-  standings.add(1, turn('sse/2', 4, 4))
-  standings.forget(1)
-  standings.add(1, turn('sse/2', 6, 6))
+  standings.add(turn('sse/2', 4, 4))
+  standings.forgetSession()
+  standings.add(turn('sse/2', 6, 6))
   assert.deepEqual(standings.table.rows[0]?.slice(1), ['6.00', '–', '–', '2 of 2', '6.00'])
 })
 
 test('the group of the last turn is shown alone, with subjects that nobody announced', () => {
   const standings = new Standings(compared)
-  standings.add(1, { ...turn('websocket/1.1', 1), group: '10 B' })
-  standings.add(1, { ...turn('bare:sse/2', 3), group: '1 MB' })
+  standings.add({ ...turn('websocket/1.1', 1), group: '10 B' })
+  standings.add({ ...turn('bare:sse/2', 3), group: '1 MB' })
   const { caption, rows } = standings.table
   assert.equal(caption, 'Time, 1 MB, so far')
   assert.deepEqual(

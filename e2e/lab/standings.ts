@@ -53,18 +53,18 @@ export class Standings {
     this.#compared = compared
   }
 
-  /** `session`: from 1. */
-  add(session: number, turn: Turn): void {
-    this.#turns.push({ ...turn, session })
+  /** To the current session. */
+  add(turn: Turn): void {
+    this.#turns.push({ ...turn, session: this.#whole + 1 })
   }
 
-  sessionDone(session: number): void {
-    this.#whole = session
+  sessionDone(): void {
+    this.#whole += 1
   }
 
-  /** Discards a session that will be measured again. */
-  forget(session: number): void {
-    this.#turns = this.#turns.filter((turn) => turn.session !== session)
+  /** Discards the current session, which will be measured again. */
+  forgetSession(): void {
+    this.#turns = this.#turns.filter(({ session }) => session <= this.#whole)
   }
 
   /** The most telling columns come first: a narrow terminal leaves out the last. */

@@ -3,10 +3,10 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { z } from 'zod'
-import { csv } from '../report/render.ts'
 import { type Section, several } from '../report/section.ts'
 import { findingOfStudy, formatNextSteps } from '../report/study-finding.ts'
 import { briefTables, studySections } from '../report/study-report.ts'
+import { formatRows, parseCsv } from './csv.ts'
 import { defineExperiment, type Experiment, type Summary } from './experiment.ts'
 import { circumstances, readSummary, readText, withoutNulls } from './reread.ts'
 import type { Circumstances, Network } from './run-environment.ts'
@@ -123,7 +123,7 @@ export function defineStudy<
       const counting = typeof wireWords === 'string' ? wireWords : wireWords(summary)
       const further = Object.entries(rows).flatMap(([name, file]) => {
         const found = run[name as keyof Run] as readonly Row[] | undefined
-        return found ? [[file, rowsCsv(found)]] : []
+        return found ? [[file, formatRows(found)]] : []
       })
       return {
         title: design.question,
@@ -135,7 +135,7 @@ export function defineStudy<
         ],
         tables: briefTables(design, summary),
         method: [...formatMethod(summary), ...method(summary)],
-        data: { [samplesFile]: rowsCsv(run.samples), ...Object.fromEntries(further), ...run.files },
+        data: { [samplesFile]: formatRows(run.samples), ...Object.fromEntries(further), ...run.files },
         isFailure: (summary.broken ?? []).length > 0 || isFailure(summary),
       }
     },
@@ -156,9 +156,6 @@ function formatMethod({ sessions, boundMs }: Pick<StudySummary, 'sessions' | 'bo
       : ` Two windows’ stamps can differ by at most ${boundMs.toFixed(2)} ms.`
   return [`${several(sessions, 'session')}, each with fresh processes.${clock}`]
 }
-
-/** Every column that a row has. */
-const rowsCsv = (all: readonly Row[]) => csv<Row>(Object.keys(all[0] ?? {}), all)
 
 /** Fields that every study's summary keeps; null or absent where the run has none. */
 const kept = [
@@ -215,21 +212,8 @@ const isNumber = /^-?\d+(?:\.\d+)?$/
 
 /** Empty cells are null; numbers, `true` and `false` are read as such, an `id` never is. */
 export function readRows(text: string): readonly Row[] {
-  const [header = '', ...lines] = text.trimEnd().split('\n')
-  const keys = header
-    .split(',')
-    .map((column) => column.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase()))
-  return lines.map((line) => {
-    const cells = cellsIn(line)
-    return Object.fromEntries(keys.map((key, index) => [key, cellOf(key, cells[index] ?? '')])) as Row
-  })
-}
-
-/** A cell with a comma is in quotes, and a quote in it doubled (RFC 4180). */
-function cellsIn(line: string): readonly string[] {
-  if (!line.includes('"')) return line.split(',')
-  return Array.from(line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g), ([, quoted, plain = '']) =>
-    quoted === undefined ? plain : quoted.replaceAll('""', '"'),
+  return parseCsv(text).map(
+    (row) => Object.fromEntries(Object.entries(row).map(([key, cell]) => [key, cellOf(key, cell)])) as Row,
   )
 }
 

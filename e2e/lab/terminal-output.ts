@@ -5,7 +5,7 @@ import { wrapped } from './flags.ts'
 const eraseToTheRight = '\x1b[K'
 const eraseBelow = '\x1b[J'
 
-interface Output {
+export interface Output {
   readonly isTTY?: boolean
   /** Width of the terminal, in characters. */
   readonly columns?: number

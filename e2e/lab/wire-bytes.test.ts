@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Lab } from './experiment.ts'
 import { requireMode } from './mode-names.ts'
+import { Lab } from './run-sessions.ts'
 import { countModes, formatCounting, layersOf, type WireBytes, wireSections } from './wire-bytes.ts'
 
 const none = { records: 0, bytes: 0, overheadBytes: 0 }

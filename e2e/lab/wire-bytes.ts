@@ -8,8 +8,8 @@ import { type Link, startLink } from '../network/delay-link.ts'
 import { profiles } from '../network/profiles.ts'
 import type { TlsFigures } from '../network/tls-records.ts'
 import { type Naming, type Section, table, text } from '../report/section.ts'
-import type { Lab } from './experiment.ts'
 import { labelOf } from './mode-names.ts'
+import type { Lab } from './run-sessions.ts'
 import { median, rounded } from './statistics.ts'
 import type { System } from './testbed.ts'
 
@@ -117,7 +117,7 @@ export async function countModes<One extends Counted>(
   windows: readonly RecordingWindow[],
   systems: readonly One[],
   countingOf: (system: One) => Counting,
-  lab: Pick<Lab, 'say' | 'signal'>,
+  lab: Pick<Lab, 'progress' | 'signal'>,
 ): Promise<readonly (readonly WireBytes[])[]> {
   const counted: WireBytes[][] = []
   for (const system of systems) {
@@ -126,7 +126,7 @@ export async function countModes<One extends Counted>(
       counted.push(await countWireBytes(windows, system, countingOf(system)))
     } catch (error) {
       lab.signal.throwIfAborted()
-      lab.say(`Bytes were not counted. ${error instanceof Error ? error.message : error}`)
+      lab.progress.say(`Bytes were not counted. ${error instanceof Error ? error.message : error}`)
     }
   }
   return counted

@@ -4,9 +4,9 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { mean } from '../../client/statistics.ts'
+import { formatCsv } from '../lab/csv.ts'
 import { labelOf, spokenName } from '../lab/mode-names.ts'
 import { intervals } from './charts.ts'
-import { csv } from './render.ts'
 import { count, figure, interval, moment, nothing, type Report, signed, table, text } from './section.ts'
 
 const range = z.tuple([z.number(), z.number()])
@@ -205,7 +205,7 @@ export function coverageFiles({
     ] as const
   const each = (name: 'ratio' | 'medianRatio' | 'difference') => (run: Row) =>
     run.sessions.map((session) => session[name]).join(' ')
-  const content = csv<Row>(
+  const content = formatCsv<Row>(
     [
       ['run', (_, index) => index + 1],
       ['started_at', ({ startedAt }) => startedAt],

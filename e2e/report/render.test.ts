@@ -8,16 +8,7 @@ import { micromark } from 'micromark'
 import { gfm, gfmHtml } from 'micromark-extension-gfm'
 import { temporaryFolder } from '../../scripts/folder-testing.ts'
 import { parsed } from './dom.ts'
-import {
-  csv,
-  csvTime,
-  readCompressed,
-  reportFiles,
-  reportFolder,
-  reportText,
-  requireFree,
-  writeFolder,
-} from './render.ts'
+import { readCompressed, reportFiles, reportFolder, reportText, requireFree, writeFolder } from './render.ts'
 
 import { number, type Report, text } from './section.ts'
 
@@ -229,16 +220,6 @@ test('the Markdown has the same content, escaped, and a fence longer than any in
 
 test('summary.json is indented and ends with a newline', () => {
   assert.equal(files['summary.json'], '{\n  "finding": "Finding.",\n  "figures": [\n    1\n  ]\n}\n')
-})
-
-test('CSV: quotes, commas and line ends stay inside their field; null is empty; no rows are a header', () => {
-  const columns = [
-    ['n', (_row: string | null, index: number) => index],
-    ['text', (row: string | null) => row],
-  ] as const
-  assert.equal(csv(columns, ['a,b', 'x"y\nz', null]), 'n,text\n0,"a,b"\n1,"x""y\nz"\n2,\n')
-  assert.equal(csv(columns, []), 'n,text\n')
-  assert.deepEqual([csvTime(1016.12345), csvTime(null)], ['1016.123', null])
 })
 
 test('each run has its own folder', () => {

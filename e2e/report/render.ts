@@ -5,6 +5,7 @@ import { mkdir, open, readdir, readFile, rename, rm, rmdir, writeFile } from 'no
 import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { gunzipSync, gzipSync } from 'node:zlib'
+import { countCsvRows } from '../lab/csv.ts'
 import { figureFile, paletteDeclarations } from './figure-file.ts'
 import {
   type Column,
@@ -213,52 +214,14 @@ function linksTo(files: Readonly<Record<string, string>>): readonly FileLink[] {
     .filter(([, content]) => content !== '')
     .map(([file, content]) => {
       const size = sizeOf(bytesOf(file, content).length)
-      return { file, size: /\.csv(\.gz)?$/.test(file) ? `${count(rowsOf(content))} rows, ${size}` : size }
+      return {
+        file,
+        size: /\.csv(\.gz)?$/.test(file) ? `${count(countCsvRows(content))} rows, ${size}` : size,
+      }
     })
 }
 
 const isFigure = (file: string) => file.startsWith('figures/')
-
-/** Excludes the header. A quoted field may contain line ends. */
-function rowsOf(table: string): number {
-  return Math.max(0, table.replaceAll(/"[^"]*"/g, '').split('\n').length - 2)
-}
-
-type CsvCell = string | number | boolean | null | undefined
-
-/** A key, whose column is named after it (`sentAt`: `sent_at`), or a name and a cell. */
-type CsvColumn<Row> =
-  | (keyof Row & string)
-  | readonly [name: string, cell: (row: Row, index: number) => CsvCell]
-
-/**
- * Comma-separated (RFC 4180, but LF line ends); null is an empty cell. Times, by keys that end in
- * `At` or `Ms`, have this many decimals.
- */
-export function csv<Row>(columns: readonly CsvColumn<Row>[], rows: readonly Row[], decimals = 3): string {
-  const named = columns.map((column) => {
-    if (typeof column !== 'string') return column
-    const isTime = /(?:At|Ms)$/.test(column)
-    const cell = (row: Row) => {
-      const value = row[column] as CsvCell
-      return isTime && typeof value === 'number' ? value.toFixed(decimals) : value
-    }
-    return [column.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`), cell] as const
-  })
-  const lines = [
-    named.map(([name]) => name),
-    ...rows.map((row, index) => named.map(([, cell]) => escapeCsv(String(cell(row, index) ?? '')))),
-  ]
-  return `${lines.map((line) => line.join(',')).join('\n')}\n`
-}
-
-export function csvTime(ms: number | null): string | null {
-  return ms === null ? null : ms.toFixed(3)
-}
-
-function escapeCsv(field: string): string {
-  return /[",\r\n]/.test(field) ? `"${field.replaceAll('"', '""')}"` : field
-}
 
 /** CSS pixels. Figures are drawn for both widths: scaled down, their text would be too small. */
 const wide = 980

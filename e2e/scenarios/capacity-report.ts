@@ -1,9 +1,9 @@
 // Parts that only a `capacity` report has: counts, every process second by second, and the thesis.
 
+import { formatRows } from '../lab/csv.ts'
 import type { Row } from '../lab/study.ts'
 import { readRows, type StudyRun } from '../lab/study-experiment.ts'
 import { type TimePanel, type TimeSeries, timeLines } from '../report/line-charts.ts'
-import { csv } from '../report/render.ts'
 import { count, type Figure, figure, nothing, type Section, table, text } from '../report/section.ts'
 import { type ExperimentName, isPeerSubject, type RampRecord, subjectLabel } from './capacity-ramps.ts'
 import {
@@ -43,8 +43,8 @@ export function filesOf(ramps: readonly RampRecord[]): Readonly<Record<string, s
     .filter(({ serverErrors }) => serverErrors !== '')
     .map((ramp) => `${rampName(ramp)}, session ${ramp.session}\n${ramp.serverErrors}`)
   return {
-    [processesFile]: csv(Object.keys(processes[0] ?? {}) as (keyof (typeof processes)[number])[], processes),
-    [secondsFile]: csv(Object.keys(seconds[0] ?? {}) as (keyof (typeof seconds)[number])[], seconds),
+    [processesFile]: formatRows(processes),
+    [secondsFile]: formatRows(seconds),
     ...(errors.length > 0 && { 'server-errors.txt': errors.join('\n') }),
   }
 }
@@ -123,12 +123,12 @@ const memoryPoints = (rows: readonly Row[]) =>
 
 /** Shows the first session; the others have the same shape. */
 function timeSection({ ramps }: CapacitySummary, { files = {} }: StudyRun): Section {
-  const rowsIn = (file: string) => {
+  const byRamp = (file: string) => {
     const first = readRows(files[file] ?? '').filter(({ session }) => session === 1)
     return Map.groupBy(first, ({ ramp }) => String(ramp))
   }
-  const processes = rowsIn(processesFile)
-  const seconds = rowsIn(secondsFile)
+  const processes = byRamp(processesFile)
+  const seconds = byRamp(secondsFile)
   const panelOf = (
     { mode, windows }: RampSummary,
     points: typeof memoryPoints,

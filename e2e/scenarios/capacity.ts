@@ -101,9 +101,9 @@ export const capacity = defineStudy({
     const setups = rampsOf(options)
     if (setups.length === 0) throw new Error('--experiments, --modes and --peers leave no ramp.')
     const turns = turnsOf(setups, sessions, createSeededRandom(seed))
-    lab.say(`${turns.flat().length} ramps in ${several(sessions, 'session')}; --seed ${seed}.`)
+    lab.progress.say(`${turns.flat().length} ramps in ${several(sessions, 'session')}; --seed ${seed}.`)
     const compared = setups.filter(({ experiment }) => experiment === 'comparison').map(rampName)
-    lab.compare({
+    lab.progress.compare({
       title: 'Ramp',
       caption: 'Server CPU in seconds',
       subjects: [],
@@ -114,7 +114,7 @@ export const capacity = defineStudy({
       for (const [turn, setup] of (turns[session - 1] ?? []).entries()) {
         lab.signal.throwIfAborted()
         const name = rampName(setup)
-        lab.step(`${session}  ${name}`)
+        lab.progress.step(`${session}  ${name}`)
         for (let next: RampSetup | null = setup; next; ) {
           const ramp: RampRecord = await measureRamp(
             next,
@@ -124,7 +124,7 @@ export const capacity = defineStudy({
             throw new Error(`${name}: ${cause instanceof Error ? cause.message : cause}`, { cause })
           })
           const row = rampRow(ramp)
-          lab.took(turnOfRamp(row), lineOf(row))
+          lab.progress.took(turnOfRamp(row), lineOf(row))
           ramps.push({ setup, ramp })
           next = lostNothing(ramp) ? nextOf(next, options) : null
         }

@@ -181,11 +181,11 @@ export const conditions = defineStudy({
       interval: pause,
       headed: isHeaded,
     } = options
-    lab.say(
+    lab.progress.say(
       `${several(list.length, 'condition')}, ${modes.join(', ')}: ${several(sessions, 'session')}, ${several(keys, 'key')} each, ${several(windows, 'window')}; --seed ${options.seed}.`,
     )
     const caption = 'Transmission time in milliseconds'
-    lab.compare({ caption, subjects: modes, baselineOf: () => options.baseline })
+    lab.progress.compare({ caption, subjects: modes, baselineOf: () => options.baseline })
     const random = createSeededRandom(options.seed)
     const measured = await lab.sessions(sessions, async (session) => {
       const turns = []
@@ -261,7 +261,7 @@ export const conditions = defineStudy({
         if (sent !== keys)
           throw new Error(`${mode}, ${name}: ${keys} keys were typed, the page sent ${sent} messages.`)
         const others = atOthers(samples)
-        lab.took(
+        lab.progress.took(
           turnOf(mode, others, conditionOf(name).label),
           `${`${session}  ${name}`.padEnd(24)} ${mode.padEnd(14)} ${formatOutcome(others)}`,
         )

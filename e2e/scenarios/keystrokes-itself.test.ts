@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { mean } from '../../client/statistics.ts'
 import { createSeededRandom, type Random, shuffled } from '../../client/wire.ts'
+import { parseCsv } from '../lab/csv.ts'
 import type { Sample } from '../lab/samples.ts'
 import { analyseStudy, type StudyComparison } from '../lab/study.ts'
 import { readCompressed } from '../report/render.ts'
@@ -19,19 +20,15 @@ type Timed = Pick<Sample, 'mode' | 'session' | 'block' | 'id' | 'sentAt' | 'rece
 
 let samples: readonly Timed[]
 before(async () => {
-  const [header = '', ...rows] = (await readCompressed(reference)).trim().split('\n')
-  const places = new Map(header.split(',').map((name, place) => [name, place]))
-  samples = rows
-    .map((row) => row.split(','))
-    .map((cells) => (name: string) => cells[places.get(name) ?? -1] ?? '')
-    .filter((cell) => cell('mode') === system)
-    .map((cell) => ({
+  samples = parseCsv(await readCompressed(reference))
+    .filter(({ mode }) => mode === system)
+    .map(({ session, block, id = '', sentAt, receivedAt }) => ({
       mode: system,
-      session: Number(cell('session')),
-      block: Number(cell('block')),
-      id: cell('id'),
-      sentAt: Number(cell('sent_at')),
-      receivedAt: Number(cell('received_at')),
+      session: Number(session),
+      block: Number(block),
+      id,
+      sentAt: Number(sentAt),
+      receivedAt: Number(receivedAt),
     }))
 })
 

@@ -15,7 +15,6 @@ import {
   warmUp,
 } from '../browser/typing.ts'
 import type { Plan } from '../lab/estimate.ts'
-import type { Lab } from '../lab/experiment.ts'
 import { flag, headed, names, seed, whole, words, wordsOnce } from '../lab/flags.ts'
 import { frontName } from '../lab/front.ts'
 import { Machines, machineFlags, refuseMachines, withoutHost } from '../lab/machines.ts'
@@ -32,6 +31,7 @@ import {
 import { Participants } from '../lab/participants.ts'
 import type { Circumstances } from '../lab/run-environment.ts'
 import { RunPeers } from '../lab/run-peers.ts'
+import type { Lab } from '../lab/run-sessions.ts'
 import { atOthers, formatOutcome, type Sample, summariseSamples, transmissionMs } from '../lab/samples.ts'
 import { joinServer } from '../lab/server-process.ts'
 import { turnOf } from '../lab/standings.ts'
@@ -285,13 +285,13 @@ export const keystrokes = defineStudy({
     await using opened = new AsyncDisposableStack()
     const machines = await Machines.gather(options, lab, opened)
     const participants = new Participants(options.windows, machines)
-    lab.say(formatPlan(options, machines))
+    lab.progress.say(formatPlan(options, machines))
     const own = modes.flatMap((mode) => variants.map((variant) => nameWith(mode, variant)))
     const baseline = nameWith(
       options.baseline,
       variants.find((variant) => variant === 'mirror'),
     )
-    lab.compare({
+    lab.progress.compare({
       caption: 'Transmission time in milliseconds',
       subjects: own,
       baselineOf: (name) =>
@@ -305,9 +305,9 @@ export const keystrokes = defineStudy({
       if (until === undefined) return false
       const found = analyseStudy(design, { ...runOf(done), matters })
       if (isDecided(found)) outcome = 'decided'
-      if (outcome === 'decided') lab.say('Every interval is narrow enough.')
+      if (outcome === 'decided') lab.progress.say('Every interval is narrow enough.')
       else if (!options.quick)
-        lab.say(
+        lab.progress.say(
           `About ${sessionsNeeded(found.comparisons, done.length)} sessions would decide every comparison.`,
         )
       // Another session would end beyond the limit.
@@ -556,7 +556,7 @@ async function measureSession(
     `${what}-${run}-${name.replaceAll(/[^a-z0-9.]/g, '-')}`
   // Otherwise the first mode would pay for code not yet compiled in server and browser.
   if (warmup > 0) {
-    lab.announce(`Session ${session} of ${sessions}: warming up every mode.`)
+    lab.progress.announce(`Session ${session} of ${sessions}: warming up every mode.`)
     machines.say('Warming up')
     for (const system of warmed) {
       lab.signal.throwIfAborted()
@@ -590,7 +590,7 @@ async function measureSession(
         const address = recordingAddress(system, channelOf('keys', system))
         await testbed.withoutLoss(() => showPages(windows, address, shown))
         await warmUp(windows, warmup, interval)
-        const showKey = (typed: number) => lab.step(`${label}  ${barOf(typed, text.length)}`)
+        const showKey = (typed: number) => lab.progress.step(`${label}  ${barOf(typed, text.length)}`)
         const { isPresent } = participants
         const turn = await timeTurn(
           windows,
@@ -607,11 +607,11 @@ async function measureSession(
       })
       if (taken === null) continue
       const missed = participants.noteTurn(`session ${session}, block ${block}, ${system.name}`, taken.clocks)
-      for (const words of missed) lab.say(`${label}  ${words}`)
+      for (const words of missed) lab.progress.say(`${label}  ${words}`)
       samples.push(...taken.samples)
       uses.push({ mode: system.name, session, ...taken.use })
       boundMs = Math.max(boundMs, taken.boundMs)
-      lab.took(
+      lab.progress.took(
         turnOf(system.name, atOthers(taken.samples)),
         `${label}  ${formatOutcome(atOthers(taken.samples))}`,
       )
@@ -701,7 +701,7 @@ async function measureGrowing(
         if (taken.sent !== keysInTurn)
           throw new Error(`${name}: ${keysInTurn} keys were typed, the page sent ${taken.sent} messages.`)
         grown.push(...taken.samples.map((sample) => ({ ...keyRow(sample), characters })))
-        lab.say(
+        lab.progress.say(
           `${name.padEnd(20)} ${characters} characters, turn ${turn}  ${formatOutcome(atOthers(taken.samples))}`,
         )
       }

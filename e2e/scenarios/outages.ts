@@ -96,11 +96,11 @@ export const outages = defineStudy({
 
   async measure(options, lab): Promise<StudyRun> {
     const { brokers: list, faults: each, users, sessions, seconds, rate, away, wait } = options
-    lab.say(
+    lab.progress.say(
       `${several(users, 'user')}, brokers ${list.join(', ')}, faults ${each.join(', ')}: ${several(sessions, 'session')}; --seed ${options.seed}.`,
     )
     const caption = 'Messages lost, in percent'
-    lab.compare({ title: 'Broker', caption, subjects: list, baselineOf: () => undefined })
+    lab.progress.compare({ title: 'Broker', caption, subjects: list, baselineOf: () => undefined })
     const random = createSeededRandom(options.seed)
     const measured = await lab.sessions(sessions, async (session) => {
       const rows: Row[] = []
@@ -122,7 +122,7 @@ export const outages = defineStudy({
             twicePercent: share(found.twice),
           })
           const turn = { subject: broker, group: faults[fault].label, values: [share(found.lost)] }
-          lab.took(
+          lab.progress.took(
             { ...turn, received: found.sent - found.lost, expected: found.sent },
             `${`${session}  ${broker}`.padEnd(14)} ${fault.padEnd(8)} ${found.lost} of ${found.sent} lost, ${found.twice} twice`,
           )

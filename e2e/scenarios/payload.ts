@@ -4,9 +4,9 @@ import { createSeededRandom, shuffled } from '../../client/wire.ts'
 import { startBrowser } from '../browser/browser.ts'
 import { openWindows, sendProbes, showPages } from '../browser/typing.ts'
 import type { Plan } from '../lab/estimate.ts'
-import type { Lab } from '../lab/experiment.ts'
 import { flag, headed, numbers, seed, whole, wordsOnce } from '../lab/flags.ts'
 import { requireMode, requireModes, requireRoom, usualBaseline } from '../lab/mode-names.ts'
+import type { Lab } from '../lab/run-sessions.ts'
 import { atOthers, formatOutcome } from '../lab/samples.ts'
 import type { MeasuredServer } from '../lab/server-process.ts'
 import { turnOf } from '../lab/standings.ts'
@@ -79,11 +79,11 @@ export const payload = defineStudy({
 
   async measure(options, lab): Promise<StudyRun> {
     const { sessions, sizes, modes, windows: count, messages, warmup, interval, wait, profile } = options
-    lab.say(
+    lab.progress.say(
       `${messages} messages of each of ${sizes.map(sizeOf).join(', ')} for each of ${modes.join(', ')} in each of ${several(sessions, 'session')}, ${count} windows; --seed ${options.seed}.`,
     )
     const compared = { caption: 'Transmission time in milliseconds', subjects: modes }
-    lab.compare({ ...compared, baselineOf: () => options.baseline })
+    lab.progress.compare({ ...compared, baselineOf: () => options.baseline })
     const random = createSeededRandom(options.seed)
     const largest = Math.max(usualMessageBytes, ...sizes.map((bytes) => bytes + envelopeBytes))
     const settings = {
@@ -105,7 +105,7 @@ export const payload = defineStudy({
         await showPages(windows, address, { text: '', forgets: false })
         for (const bytes of shuffled(sizes, random)) {
           lab.signal.throwIfAborted()
-          lab.step(`${name}  ${sizeOf(bytes)}`)
+          lab.progress.step(`${name}  ${sizeOf(bytes)}`)
           const send = (times: number) =>
             sendProbes(
               windows,
@@ -124,7 +124,7 @@ export const payload = defineStudy({
             cost: { mode: name, bytes, session, ...turn.use },
             samples: turn.samples.map((sample) => transmissionRow(sample, { bytes })),
           })
-          lab.took(
+          lab.progress.took(
             turnOf(name, atOthers(turn.samples), sizeOf(bytes)),
             `${`${session}  ${name}`.padEnd(20)} ${sizeOf(bytes).padStart(7)}  ${formatOutcome(turn.samples)}`,
           )

@@ -4,13 +4,14 @@ import { mean } from '../../client/statistics.ts'
 import { natsServerVersion, startNatsServer, type TestNats } from '../../scripts/nats-server.ts'
 import { sqsServerVersion, startSqsServer, startThief, type TestSqs } from '../../scripts/sqs-server.ts'
 import type { Plan } from '../lab/estimate.ts'
-import { type Lab, turnsOf } from '../lab/experiment.ts'
 import { flag, names, numbers, whole, wordsOnce } from '../lab/flags.ts'
 import { labelOf, requireMode, requireModes, spokenName } from '../lab/mode-names.ts'
+import type { Lab } from '../lab/run-sessions.ts'
 import { summarise } from '../lab/statistics.ts'
 import type { Analysis, Design, Factor, Level, Row } from '../lab/study.ts'
 import { defineStudy, type StudyRun } from '../lab/study-experiment.ts'
 import { modeFactor } from '../lab/study-parts.ts'
+import { turnsOf } from '../lab/turns.ts'
 import {
   createSharedClock,
   type LoadProcess,
@@ -159,11 +160,11 @@ export const pubsub = defineStudy({
 
   async measure(options, lab): Promise<StudyRun> {
     const { modes, users, brokers, iterations, sessions, processes, wait, warmup } = options
-    lab.say(
+    lab.progress.say(
       `${iterations} iterations in ${several(sessions, 'session')}, ${users.join(', ')} users, ${modes.join(', ')}; brokers: ${brokers.join(', ')}.`,
     )
     const latency = 'Mean response latency in milliseconds'
-    lab.compare({ title: 'Broker', caption: latency, subjects: brokers, baselineOf: () => 'none' })
+    lab.progress.compare({ title: 'Broker', caption: latency, subjects: brokers, baselineOf: () => 'none' })
     const shares = split(iterations, sessions)
     const found = await lab.sessions(sessions, async (session) => {
       const first = shares.slice(0, session - 1).reduce((sum, earlier) => sum + earlier, 1)
@@ -262,7 +263,7 @@ async function measureSize(
   const about = `${session}  ${mode}  ${users} users`
   const groups: Group[] = []
   for (const broker of brokers) {
-    lab.step(`${about}  ${broker}: opening`)
+    lab.progress.step(`${about}  ${broker}: opening`)
     groups.push(await openGroup(broker, mode, users, processes, opened, lab.signal))
   }
   await lab.pause(settleMs(users))
@@ -277,10 +278,10 @@ async function measureSize(
     for (const group of order) {
       lab.signal.throwIfAborted()
       const { broker } = group
-      lab.step(`${about}  ${broker}: ${turn + 1} of ${count}`)
+      lab.progress.step(`${about}  ${broker}: ${turn + 1} of ${count}`)
       const figures = burstFigures(users, await burst(group))
       found.push({ broker, users, mode, session, iteration: first + turn, ...figures })
-      lab.took({
+      lab.progress.took({
         subject: broker,
         group: `${labelOf(mode)}, ${several(users, 'user')}`,
         values: figures.meanMs === null ? [] : [figures.meanMs],
@@ -289,7 +290,7 @@ async function measureSize(
       })
       await lab.pause(betweenBurstsMs)
     }
-  lab.announce(
+  lab.progress.announce(
     `${session}  ${mode.padEnd(13)} ${String(users).padStart(6)} users  ${formatResult(brokers, found)}`,
   )
   return found
@@ -380,7 +381,7 @@ async function showRequeueing({ modes, processes, wait }: Options, lab: Lab): Pr
   const againMs = latenciesMs.filter((ms) => ms >= 1000 * visibilitySeconds)
   const taken = thief.taken()
   const n = latenciesMs.length
-  lab.say(
+  lab.progress.say(
     `Another consumer took ${taken} of ${users} messages from the queue: ${n} arrived, ${againMs.length} of them again.`,
   )
   const again = againMs.length === 0 ? '' : `, after ${figure(mean(againMs) / 1000)} s on average`

@@ -1,9 +1,9 @@
 // Report of a resilience run: its sections, tables and files.
 
 import * as Plot from '@observablehq/plot'
+import { formatCsv } from '../lab/csv.ts'
 import { labelOf } from '../lab/mode-names.ts'
 import { panelName, svg } from '../report/charts.ts'
-import { csv } from '../report/render.ts'
 import {
   count,
   figure,
@@ -353,7 +353,7 @@ export function dataOf(record: ResilienceRecord): Readonly<Record<string, string
     outages.map((outage) => ({ window: name, mode, ...outage })),
   )
   return {
-    'windows.csv': csv(
+    'windows.csv': formatCsv(
       [
         ['window', ({ name }) => name],
         'mode',
@@ -378,14 +378,18 @@ export function dataOf(record: ResilienceRecord): Readonly<Record<string, string
       accounts,
       0,
     ),
-    'faults.csv': csv(
+    'faults.csv': formatCsv(
       ['atMs', 'kind', 'how', 'target', 'lastedMs', ['done', ({ isDone }) => isDone], 'outcome'],
       faults,
       0,
     ),
-    'outages.csv': csv(['window', 'mode', 'fromMs', 'toMs'], outages, 0),
+    'outages.csv': formatCsv(['window', 'mode', 'fromMs', 'toMs'], outages, 0),
     // `after_ms`: to the window's first frame; `left_out`: why a return does not count.
-    'returns.csv': csv(['window', 'mode', 'serverUpMs', 'afterMs', 'leftOut'], [...fleet, ...browsers], 0),
-    'memory.csv': csv(['atMs', 'life', 'rssBytes', 'heapUsedBytes', 'windows'], memory, 0),
+    'returns.csv': formatCsv(
+      ['window', 'mode', 'serverUpMs', 'afterMs', 'leftOut'],
+      [...fleet, ...browsers],
+      0,
+    ),
+    'memory.csv': formatCsv(['atMs', 'life', 'rssBytes', 'heapUsedBytes', 'windows'], memory, 0),
   }
 }

@@ -98,14 +98,14 @@ export const namedFaults = defineExperiment({
     }
     const trials = planTrials(options)
     const left = trials.filter(({ name }) => !rows.some((row) => row.name === name))
-    lab.say(`${left.length} of ${trials.length} trials, seed ${options.seed}. If it is stopped:`)
-    lab.say(`${commandOf('lab')} resilience --resume ${folder}`)
+    lab.progress.say(`${left.length} of ${trials.length} trials, seed ${options.seed}. If it is stopped:`)
+    lab.progress.say(`${commandOf('lab')} resilience --resume ${folder}`)
     for (const trial of left) {
-      lab.step(`${trial.name}: ${trial.faults.join(', ')}`)
+      lab.progress.step(`${trial.name}: ${trial.faults.join(', ')}`)
       const row = await goThrough(trial, options, lab.signal)
       await append(row)
       rows.push(row)
-      lab.say(`${seconds(row.lastedMs).padStart(7)}  ${trial.name.padEnd(20)} ${verdictOf(row)}`)
+      lab.progress.say(`${seconds(row.lastedMs).padStart(7)}  ${trial.name.padEnd(20)} ${verdictOf(row)}`)
     }
     const ended = lab.circumstances(circumstancesOf(options))
     return { ...ended, startedAt, command, trials: rows, seed: options.seed }

@@ -5,10 +5,11 @@ import { z } from 'zod'
 import { modes as allModes, type HttpVersion, type Message } from '../../client/wire.ts'
 import type { LabDoor } from '../../web/lab.ts'
 import { type Browser, type BrowserWindow, startBrowser, until } from '../browser/browser.ts'
-import { defineExperiment, type Experiment, type Lab } from '../lab/experiment.ts'
+import { defineExperiment, type Experiment } from '../lab/experiment.ts'
 import { flag, seed, whole, wordsOnce } from '../lab/flags.ts'
 import { requireMode } from '../lab/mode-names.ts'
 import { programs } from '../lab/programs.ts'
+import type { Lab } from '../lab/run-sessions.ts'
 import { makeServerFolder } from '../lab/server-process.ts'
 import type { Progress } from '../lab/terminal-output.ts'
 import type { CuttableWindow, Outage } from '../load/cuttable-window.ts'
@@ -93,7 +94,7 @@ export const resilience = defineExperiment({
     const { modes, windows, seconds, rate, browsers, fallback, seed, servers, workers } = options
     const plan = planFaults(seed, seconds, modes, { hasBroker: servers > 1, hasWorkers: workers > 1 })
     const { cuts, restarts, kills } = plan.promised
-    lab.say(
+    lab.progress.say(
       `${windows} windows in ${modes.length} modes for ${seconds} s, seed ${seed}: at least ${cuts} cuts, ${restarts} restarts, ${kills} kills.`,
     )
     const { record, errors, browser } = await goThrough(options, plan, lab)
@@ -179,7 +180,7 @@ async function goThrough(options: Options, plan: ReturnType<typeof planFaults>, 
   await browsers.open(options.browsers, origin)
   await untilOpen(windows, pause)
   const beside = options.browsers > 0 ? `, and ${options.browsers} of ${browsers.version}` : ''
-  lab.say(`${windows.length} windows are open${beside}.`)
+  lab.progress.say(`${windows.length} windows are open${beside}.`)
 
   zero = performance.now()
   const memory = server.sampleMemory(elapsed)
@@ -197,16 +198,17 @@ async function goThrough(options: Options, plan: ReturnType<typeof planFaults>, 
   const done = await carryOut(plan.faults, wholeMs, parts, (fault) => {
     faults.push(fault)
     const { kind, atMs, lastedMs, outcome } = fault
-    if (kind === 'worker') lab.say(`${seconds(atMs).padStart(7)}  kill -9 of a worker, ${fault.target}`)
+    if (kind === 'worker')
+      lab.progress.say(`${seconds(atMs).padStart(7)}  kill -9 of a worker, ${fault.target}`)
     if (kind !== 'restart' && kind !== 'kill' && kind !== 'broker') return
     const what = kind === 'kill' ? 'kill -9 ' : kind === 'broker' ? 'NATS -9 ' : 'restart '
-    lab.say(`${seconds(atMs).padStart(7)}  ${what} up again after ${seconds(lastedMs)}, ${outcome}`)
+    lab.progress.say(`${seconds(atMs).padStart(7)}  ${what} up again after ${seconds(lastedMs)}, ${outcome}`)
   })
 
   acting.dispose()
   await typing
   const lastedMs = elapsed()
-  lab.say('The faults are over; every window is given time to get everything.')
+  lab.progress.say('The faults are over; every window is given time to get everything.')
   const settledAfterMs = await timeUntil(() => isSettled(windows), settleWithinMs, pause)
   await browsers.settle(settleWithinMs)
   await pause(restMs)

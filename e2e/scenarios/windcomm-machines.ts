@@ -3,11 +3,11 @@
 import { z } from 'zod'
 import { type ClockReading, combine, type Mode, type Polling } from '../../client/wire.ts'
 import { readClocks } from '../browser/typing.ts'
-import type { Lab } from '../lab/experiment.ts'
 import { flag } from '../lab/flags.ts'
 import { type MachineOptions, Machines, machineFlags, refuseMachines } from '../lab/machines.ts'
 import { requireModes } from '../lab/mode-names.ts'
 import { programs } from '../lab/programs.ts'
+import type { Lab } from '../lab/run-sessions.ts'
 import {
   findFreePorts,
   joinServer,

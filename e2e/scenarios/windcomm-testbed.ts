@@ -25,11 +25,11 @@ import {
 import { openTransport } from '../clients/client.ts'
 import { exchangeWithServer } from '../clients/http-client.ts'
 import { type CheckedClock, type ClockReading, followClock } from '../lab/clock.ts'
-import type { Lab } from '../lab/experiment.ts'
 import { requireMode } from '../lab/mode-names.ts'
 import { openNodeLink } from '../lab/node-link.ts'
 import { programs, serverConditions } from '../lab/programs.ts'
 import type { Circumstances } from '../lab/run-environment.ts'
+import type { Lab } from '../lab/run-sessions.ts'
 import { type Delivery, matchDeliveries } from '../lab/samples.ts'
 import {
   findFreePorts,

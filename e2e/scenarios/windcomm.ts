@@ -3,18 +3,18 @@
 import { join } from 'node:path'
 import { z } from 'zod'
 import { paperBoundMs } from '../lab/clock.ts'
+import { csvTime, formatCsv } from '../lab/csv.ts'
 import type { Plan } from '../lab/estimate.ts'
 import { defineExperiment } from '../lab/experiment.ts'
 import { flag, seed, whole, wordsOnce } from '../lab/flags.ts'
 import { withoutHost } from '../lab/machines.ts'
 import { requireModes, variantOf } from '../lab/mode-names.ts'
-import { deliveryColumns, number, readSummary, readText, rowsIn } from '../lab/reread.ts'
+import { checkedRows, deliveryColumns, number, readSummary, readText } from '../lab/reread.ts'
 import { hasArrived, isFaulty } from '../lab/samples.ts'
 import type { Turn } from '../lab/standings.ts'
 import { rounded } from '../lab/statistics.ts'
 import { profileName } from '../lab/testbed.ts'
 import { profiles, readProfile, scaled } from '../network/profiles.ts'
-import { csv, csvTime } from '../report/render.ts'
 import { onMachines, readMachines, realMachineFlags } from './windcomm-machines.ts'
 import { method } from './windcomm-method.ts'
 import { baseline, methods, modeOf, modesBeside, paperPace } from './windcomm-paper.ts'
@@ -168,12 +168,12 @@ export const windcomm = defineExperiment({
       options.rateHz === null
         ? 'at the sensor’s own rate'
         : `at ${options.rateHz} Hz (${Math.round(readings / options.rateHz)} s)`
-    lab.say(
+    lab.progress.say(
       `${readings} readings ${rate} to ${names} over ${modes.join(', ')}, all at once, seed ${seed}${pace}.`,
     )
     // A single session has nothing to show before it ends.
     if (options.sessions > 1)
-      lab.compare({
+      lab.progress.compare({
         caption: 'One way in milliseconds',
         subjects: sites.flatMap((site) => modes.map((mode) => `${mode} ${site.name}`)),
         baselineOf: (subject) => `${baseline} ${variantOf(subject)}`,
@@ -181,11 +181,11 @@ export const windcomm = defineExperiment({
     const found = await lab.sessions(options.sessions, async (session, opened) => {
       const testbed = await where.open(session, opened, lab.signal)
       const measured = await measureWind({ readings, maxErrorMs }, testbed, lab)
-      for (const turn of turnsIn(measured.samples)) lab.took(turn)
+      for (const turn of turnsIn(measured.samples)) lab.progress.took(turn)
       return measured
     })
     await where.end?.()
-    lab.say('All readings are in; analysing them.')
+    lab.progress.say('All readings are in; analysing them.')
     const rateHz = options.rateHz ?? measuredRateHz(found)
     const { holdMs, intervalMs } = polling
     const { command, ...circumstances } = lab.circumstances({
@@ -313,7 +313,7 @@ function joinSessions(
 /** Times are ms since the epoch, three decimals; empty is "never". */
 function tablesOf({ samples, readings }: WindRun) {
   return {
-    'samples.csv.gz': csv(
+    'samples.csv.gz': formatCsv(
       [
         'site',
         'mode',
@@ -328,7 +328,7 @@ function tablesOf({ samples, readings }: WindRun) {
       ],
       samples,
     ),
-    'readings.csv': csv(
+    'readings.csv': formatCsv(
       [
         ['reading', (_, place) => place + 1],
         'seq',
@@ -346,8 +346,8 @@ async function reread(folder: string): Promise<WindRun> {
   const summary = await readSummary<Omit<WindRun, 'sessions'> & { sessions?: number }>(folder, 'windcomm')
   const readingsPath = join(folder, 'readings.csv')
   const path = join(folder, 'samples.csv.gz')
-  const readings = rowsIn(readingsPath, await readText(readingsPath), readingRow)
-  const samples = rowsIn(path, await readText(path), sampleRow)
+  const readings = checkedRows(readingsPath, await readText(readingsPath), readingRow)
+  const samples = checkedRows(path, await readText(path), sampleRow)
   const sites = summary.sites.length
   const modes = summary.modes.length
   // Older ones do not say how many sessions they had.

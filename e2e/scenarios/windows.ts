@@ -14,7 +14,6 @@ import {
   warmUp,
 } from '../browser/typing.ts'
 import type { Plan } from '../lab/estimate.ts'
-import type { Lab } from '../lab/experiment.ts'
 import { flag, headed, names, numbers, seed, whole, wordsOnce } from '../lab/flags.ts'
 import {
   imitatedBy,
@@ -27,6 +26,7 @@ import {
   withoutVariant,
 } from '../lab/mode-names.ts'
 import { processorTimes } from '../lab/run-environment.ts'
+import type { Lab } from '../lab/run-sessions.ts'
 import { atOthers, formatOutcome, type Sample } from '../lab/samples.ts'
 import { type Turn, turnOf } from '../lab/standings.ts'
 import { type Design, type Measured, placeLabel, type Row } from '../lab/study.ts'
@@ -162,11 +162,11 @@ export const windows = defineStudy({
     const { sessions, counts, browsers, keys, interval, warmup, patience, wait, seed, profile } = options
     const { modes, share, peers } = options
     const subjects = subjectsOf(options)
-    lab.say(
+    lab.progress.say(
       `${counts.join(', ')} windows in ${browsers.join(', ')} browser${browsers.at(-1) === 1 ? '' : 's'}, ${keys} keys for each of ${subjects.join(', ')}, ${several(sessions, 'session')}; --seed ${seed}.`,
     )
     const { baseline } = options
-    lab.compare({
+    lab.progress.compare({
       caption: 'Transmission time in milliseconds',
       subjects,
       baselineOf: () => baseline ?? undefined,
@@ -193,11 +193,13 @@ export const windows = defineStudy({
         for (const windows of counts.filter((windows) => windows >= number))
           for (const system of shuffled(systems, random)) {
             lab.signal.throwIfAborted()
-            lab.step(`${system.name}  ${several(windows, 'window')} in ${several(number, 'browser')}`)
+            lab.progress.step(
+              `${system.name}  ${several(windows, 'window')} in ${several(number, 'browser')}`,
+            )
             const place = { session, windows, browsers: number }
             const one = await measureCell(options, system, place, lab.signal)
             cells.push(one)
-            lab.took(turnOfCell(one.cell), formatCell(one.cell))
+            lab.progress.took(turnOfCell(one.cell), formatCell(one.cell))
           }
       const wire = session === 1 && countsBytes(options) ? await countKeys(systems, options, lab) : []
       return { cells, wire, networkUses: await testbed.networkUses() }

@@ -9,6 +9,7 @@ import { promisify } from 'node:util'
 import { ensureCertificate } from '../../certs/certificate.ts'
 import { endsWithin } from '../../scripts/process.ts'
 import { openEditingPage } from '../browser/editing.ts'
+import { parseCsv } from '../lab/csv.ts'
 import { startLink } from '../network/delay-link.ts'
 import { profiles } from '../network/profiles.ts'
 import { readCompressed } from '../report/render.ts'
@@ -183,18 +184,12 @@ async function relay(addedMs: number): Promise<void> {
  * a path is estimated from the fastest, as in NTP (RFC 5905 §10).
  */
 function fastestOf(samples: string, { near, far }: { readonly near: number; readonly far: number }) {
-  const [head = '', ...lines] = samples.trim().split('\n')
-  const place = (column: string) => head.split(',').indexOf(column)
-  const mode = place('mode')
-  const receiver = place('receiver')
-  const time = place('transmission_ms')
-  const rows = lines.map((line) => line.split(','))
-  return [...Map.groupBy(rows, (row) => row[mode] ?? '')].map(([name, inMode]) => {
+  return [...Map.groupBy(parseCsv(samples), ({ mode = '' }) => mode)].map(([name, inMode]) => {
     const fastest = (window: number) =>
       Math.min(
         ...inMode
-          .filter((row) => row[receiver] === String(window) && row[time] !== '')
-          .map((row) => Number(row[time])),
+          .filter(({ receiver, transmissionMs }) => receiver === String(window) && transmissionMs !== '')
+          .map(({ transmissionMs }) => Number(transmissionMs)),
       )
     const nearMs = fastest(near)
     const farMs = fastest(far)
