@@ -469,13 +469,13 @@ for (const version of httpVersions) {
     const refusals: number[] = []
     let isOver = false
     const asking = (async () => {
-      while (!isOver) refusals.push(await ask(refused, '/api/nowhere'))
+      while (!isOver) refusals.push(await ask(refused, '/api/poll'))
     })()
     for (let count = 0; count < 40; count += 1) assert.equal(await ask(honest, '/api/clock'), 200)
     assert.ok(refusals.length < 20, `${refusals.length} were answered`)
     isOver = true
     await asking
-    assert.deepEqual(new Set(refusals), new Set([404]))
+    assert.deepEqual(new Set(refusals), new Set([400]))
     for (const http of [refused, honest]) http.close()
   })
 }
@@ -523,7 +523,7 @@ testBoth(
     socket.setEncoding('utf8').on('data', (text) => (answers += text))
     const sent = 5000
     for (let count = 0; count < sent; count += 1) {
-      const path = count % 2 === 0 ? '/api/nowhere' : '/api/clock'
+      const path = count % 2 === 0 ? '/api/poll' : '/api/clock'
       socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`)
     }
     await once(socket, 'close')
