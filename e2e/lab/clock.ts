@@ -13,6 +13,18 @@ export { type ClockReading, combine } from '../../client/wire.ts'
 /** Largest clock error with which the 2012 paper accepted a test ("Time Synchronization"). */
 export const paperBoundMs = 2
 
+/**
+ * `server exchange` if windows are on several machines, whose clocks are compared with the
+ * server's.
+ */
+export type ClockMethod = 'one machine' | 'server exchange'
+
+/** Largest error between two windows' stamps. */
+export interface RunClock {
+  readonly method: ClockMethod
+  readonly boundMs: number
+}
+
 const keptPerCheck = 4
 
 const wholeRun = { maxExchanges: 256, keepMs: 24 * 3_600_000 }

@@ -7,10 +7,10 @@ import { loadCertificate } from '../../certs/certificate.ts'
 import { isLoopback } from '../../scripts/addresses.ts'
 import { type Browser, type Http3Opening, startBrowser } from '../browser/browser.ts'
 import { DeviceListener, type JoinedDevice } from '../browser/joined-devices.ts'
+import type { ClockMethod } from './clock.ts'
 import { file, flag, whole } from './flags.ts'
 import type { Lab } from './run-sessions.ts'
 import { type CertificateFiles, certificateIn, findFreePorts, type Ports } from './server-process.ts'
-import type { ClockMethod } from './testbed.ts'
 
 const hostName = z
   .string()

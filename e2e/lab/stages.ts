@@ -3,10 +3,10 @@
 import { mean } from '../../client/statistics.ts'
 import { stacks } from '../report/charts.ts'
 import { figure, type Section, table } from '../report/section.ts'
+import type { RunClock } from './clock.ts'
 import { labelOf } from './mode-names.ts'
 import { atOthers, hasArrived, type Sample } from './samples.ts'
 import { median, rounded, significant } from './statistics.ts'
-import type { RunClock } from './testbed.ts'
 
 /** From stamp to stamp; once per message, or per window that receives it. */
 const stages = {

@@ -1,25 +1,20 @@
-// The systems of a session, Crosswind's modes and peers in one form, and timed turns with them.
+// The systems of a session: Crosswind's modes and peers in one form, behind networks.
 
 import { z } from 'zod'
 import { type ByHttp, createSeededRandom, type WindowMode, windowHttpVersions } from '../../client/wire.ts'
 import type { Figures } from '../../scripts/process.ts'
-import type { ReceivedStamp, SentStamp } from '../../web/lab.ts'
 import type { Http3Opening } from '../browser/browser.ts'
-import { type RecordingWindow, readClocks, readLink } from '../browser/typing.ts'
 import { type Link, meanLateness, startLink } from '../network/delay-link.ts'
 import { PacketNetwork } from '../network/packet-network.ts'
-import type { PathFigures } from '../network/packet-relay.ts'
-import { type Loss, lossVariance, noLoss, type Profile, profiles, readProfile } from '../network/profiles.ts'
+import { type Profile, profiles, readProfile } from '../network/profiles.ts'
 import type { Ready, Starting } from '../peers/adapter-process.ts'
 import { imitatedModes, nameOfPeer, type Peer, type PeerFacts, peerLabel } from '../peers/peers.ts'
-import { boundBetween, combine } from './clock.ts'
 import { flag, wordsOnce } from './flags.ts'
 import { type FrontPorts, startFront } from './front.ts'
 import { type EditorName, labelOf, requireMode } from './mode-names.ts'
+import { type NetworkUse, packetUse } from './network-report.ts'
 import { readUse } from './process-recorder.ts'
 import { programs } from './programs.ts'
-import type { Network, PacketCounts, Packets } from './run-environment.ts'
-import { type Block, matchBlock } from './samples.ts'
 import {
   type CertificateFiles,
   findFreePorts,
@@ -30,7 +25,6 @@ import {
   type StartedServer,
   startServerProcess,
 } from './server-process.ts'
-import { rounded, roundedInterval, shareInterval } from './statistics.ts'
 
 /** A server's mode, as used by a measurement. */
 export interface System {
@@ -391,180 +385,19 @@ const startingOn = ({ network, paths: [path] }: FarHost) => ({
   through: network.there,
 })
 
-type Counted = Pick<PacketCounts, 'sent' | 'lost' | 'overflowed'>
-
-export interface NetworkUse {
-  /** Mean lateness added by the simulated network itself. */
-  readonly lateMs: number
-  readonly packets?: Readonly<Record<'up' | 'down', Counted>>
-}
-
-export function packetUse(paths: readonly PathFigures[]): NetworkUse {
-  const lateMs = meanLateness(paths.map(({ up, down }) => ({ up: up.late, down: down.late })))
-  const all = (way: 'up' | 'down') => countedTogether(paths.map((path) => path[way]))
-  return { lateMs, packets: { up: all('up'), down: all('down') } }
-}
-
-function countedTogether(each: readonly Counted[]): Counted {
-  const sum = (name: keyof Counted) => each.reduce((total, counts) => total + counts[name], 0)
-  return { sent: sum('sent'), lost: sum('lost'), overflowed: sum('overflowed') }
-}
-
-/** `uses`: one per session. */
-export function describeNetwork(
-  name: string,
-  uses: readonly NetworkUse[],
-  congestion = 'cubic',
-): { readonly network?: Network } {
-  const profile = readProfile(name)
-  if (profile === null) return {}
-  const lateMs = rounded(Math.max(...uses.map((use) => use.lateMs)))
-  const network = { profile: profile.name, source: profile.source, lateMs }
-  const counted = uses.flatMap(({ packets }) => packets ?? [])
-  if (counted.length === 0) return { network }
-  return { network: { ...network, packets: describePackets(profile.loss ?? noLoss, counted, congestion) } }
-}
-
-/** For a report; of each session, the use of every network. */
-export function describeNetworks(
-  names: readonly string[],
-  sessions: readonly (readonly NetworkUse[])[],
-): { readonly network?: Network; readonly networks?: readonly Network[] } {
-  const networks = names.flatMap((name, index) => {
-    const { network } = describeNetwork(
-      name,
-      sessions.flatMap((uses) => uses[index] ?? []),
-    )
-    return network ?? []
-  })
-  const [network] = networks
-  return networks.length > 1 ? { networks } : { ...(network && { network }) }
-}
-
-/** `alike`: that many paths drew the same losses. */
-export function describePackets(
-  loss: Loss,
-  uses: readonly Readonly<Record<'up' | 'down', Counted>>[],
-  congestion: string,
-  alike = 1,
-): Packets {
-  const all = (way: 'up' | 'down'): PacketCounts => {
-    const counted = countedTogether(uses.map((use) => use[way]))
-    const { sent, lost } = counted
-    const share = sent === 0 ? { lostShare: null, lostShareCi95: null } : lostShareOf(lost, sent, loss, alike)
-    return { ...counted, ...share }
-  }
-  const planted = { plantedShare: loss.share, burst: rounded(loss.burst) }
-  return { congestion, ...planted, up: all('up'), down: all('down') }
-}
-
-export function lostShareOf(lost: number, sent: number, loss: Loss, alike = 1) {
-  const interval = shareInterval(lost, sent, alike * lossVariance(loss))
-  return { lostShare: rounded(lost / sent), lostShareCi95: roundedInterval(interval) }
-}
-
-export function describePlace(profiles: readonly string[]): string {
-  const networks = profiles.length > 1 ? 'simulated networks' : 'a simulated network'
-  const where = profiles.length > 0 ? `behind ${networks} (${profiles.join(', ')})` : 'over loopback'
-  return `a process of its own on this machine, ${where}`
-}
-
 /** The address of a page that records, in this mode. */
 export function recordingAddress(system: Pick<System, 'server' | 'mode'>, channel: string) {
   const { transport, http } = system.mode
   return `${originOf(system)}/?${new URLSearchParams({ transport, http, channel, record: '' })}`
 }
 
-function originOf({ server, mode }: Pick<System, 'server' | 'mode'>): string {
+export function originOf({ server, mode }: Pick<System, 'server' | 'mode'>): string {
   const origin = server.origin[mode.http]
   if (origin === undefined) throw new Error(`${mode.name} needs a front.`)
   return origin
 }
 
-/**
- * `server exchange` if windows are on several machines, whose clocks are compared with the
- * server's.
- */
-export type ClockMethod = 'one machine' | 'server exchange'
-
-/** Largest error between two windows' stamps. */
-export interface RunClock {
-  readonly method: ClockMethod
-  readonly boundMs: number
-}
-
-interface TurnPlace extends Pick<Block, 'session' | 'block' | 'firstKey'> {
-  readonly method?: ClockMethod
-  /** A clock bound that is narrow enough. */
-  readonly enoughMs?: number
-  /** Whether windows may use another mode, because the caller reports which they use. */
-  readonly mayFallBack?: boolean
-}
-
 export interface Use {
   readonly cpuMs: number
   readonly rssBytes: number
-}
-
-/** `frontCpuMs`: of the front, if there is one. */
-interface TurnUse extends Use {
-  readonly frontCpuMs?: number
-}
-
-/**
- * Sends by `send` from the first window to all, and returns the samples, on one clock, which is
- * compared before and after, and their cost to the server. `isCounted`: windows whose clocks count,
- * asked at the end. Rejects if a window does not use the system's mode then, or before, unless
- * `mayFallBack`.
- */
-export async function timeTurn(
-  windows: readonly RecordingWindow[],
-  system: System,
-  { method = 'one machine', enoughMs, mayFallBack = false, ...place }: TurnPlace,
-  send: () => Promise<{ sent: readonly SentStamp[]; received: readonly (readonly ReceivedStamp[])[] }>,
-  isCounted: (receiver: number) => boolean = () => true,
-) {
-  const { name, server, front } = system
-  const origin = originOf(system)
-  if (!mayFallBack) await requireInUse(windows, system)
-  const before = await readClocks(windows, method, origin, enoughMs)
-  const usedBefore = await server.figures()
-  const frontBefore = await front?.use()
-  await server.stages()
-  const { sent, received } = await send()
-  const usedAfter = await server.figures()
-  const frontAfter = await front?.use()
-  if (!mayFallBack) await requireInUse(windows, system)
-  const after = await readClocks(windows, method, origin, enoughMs)
-  const clocks = before.map((one, window) => combine(one, after[window] ?? one))
-  const offsetsMs = clocks.map(({ offsetMs }) => offsetMs)
-  const stamps = await server.stages()
-  const samples = matchBlock({ mode: name, ...place, sent, received, offsetsMs, stamps })
-  const use: TurnUse = {
-    cpuMs: usedAfter.cpuMs - usedBefore.cpuMs,
-    rssBytes: Math.max(usedBefore.rssBytes, usedAfter.rssBytes),
-    ...(frontBefore && frontAfter && { frontCpuMs: frontAfter.cpuMs - frontBefore.cpuMs }),
-  }
-  return {
-    sent: sent.length,
-    clocks,
-    use,
-    samples: samples.filter(({ receiver }) => isCounted(receiver)),
-    boundMs: boundBetween(clocks.filter((_, window) => isCounted(window + 1))),
-  }
-}
-
-/** A link may have fallen back, and a browser may use another version of HTTP than requested. */
-async function requireInUse(
-  windows: readonly RecordingWindow[],
-  { name, mode, forgets }: System,
-): Promise<void> {
-  // An adapter's page does not report it.
-  if (forgets) return
-  for (const [index, window] of windows.entries()) {
-    const { mode: used = mode.name, spokenHttp } = await window.run(readLink)
-    if (used === mode.name && (spokenHttp ?? mode.http) === mode.http) continue
-    const over = spokenHttp ? ` over HTTP/${spokenHttp}` : ''
-    throw new Error(`${name} is not what was measured: window ${index + 1} used ${used}${over}.`)
-  }
 }

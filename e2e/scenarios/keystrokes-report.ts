@@ -1,6 +1,7 @@
 // Findings that only `keystrokes` has: pairs, peers, networks, stages, sizes, and their sections.
 
 import { mean } from '../../client/statistics.ts'
+import type { RunClock } from '../lab/clock.ts'
 import {
   type EditorName,
   imitatedBy,
@@ -18,7 +19,6 @@ import { rounded } from '../lab/statistics.ts'
 import { type Analysis, contrast, type Design } from '../lab/study.ts'
 import type { StudyRun, StudySummary } from '../lab/study-experiment.ts'
 import { modeFactor, transmission } from '../lab/study-parts.ts'
-import type { RunClock } from '../lab/testbed.ts'
 import type { PeerFacts } from '../peers/peers.ts'
 import { cumulative, isLogarithmic, timeline } from '../report/charts.ts'
 import { lineColour } from '../report/figure-file.ts'

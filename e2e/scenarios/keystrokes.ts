@@ -28,6 +28,7 @@ import {
   variantOf,
   withoutVariant,
 } from '../lab/mode-names.ts'
+import { describeNetworks, describePlace } from '../lab/network-report.ts'
 import { Participants } from '../lab/participants.ts'
 import type { Circumstances } from '../lab/run-environment.ts'
 import { RunPeers } from '../lab/run-peers.ts'
@@ -37,16 +38,8 @@ import { joinServer } from '../lab/server-process.ts'
 import { turnOf } from '../lab/standings.ts'
 import { type Analysis, analyseStudy, type Cost, isDecided, sessionsNeeded } from '../lab/study.ts'
 import { defineStudy } from '../lab/study-experiment.ts'
-import {
-  describeNetworks,
-  describePlace,
-  profilesFlag,
-  type ReachedServer,
-  recordingAddress,
-  type System,
-  Testbed,
-  timeTurn,
-} from '../lab/testbed.ts'
+import { profilesFlag, type ReachedServer, recordingAddress, type System, Testbed } from '../lab/testbed.ts'
+import { timeTurn } from '../lab/turns.ts'
 import { countModes, formatCounting } from '../lab/wire-bytes.ts'
 import { readProfile } from '../network/profiles.ts'
 import {

@@ -6,20 +6,15 @@ import { openWindows, sendProbes, showPages } from '../browser/typing.ts'
 import type { Plan } from '../lab/estimate.ts'
 import { flag, headed, numbers, seed, whole, wordsOnce } from '../lab/flags.ts'
 import { requireMode, requireModes, requireRoom, usualBaseline } from '../lab/mode-names.ts'
+import { describeNetworks, describePlace } from '../lab/network-report.ts'
 import type { Lab } from '../lab/run-sessions.ts'
 import { atOthers, formatOutcome } from '../lab/samples.ts'
 import type { MeasuredServer } from '../lab/server-process.ts'
 import { turnOf } from '../lab/standings.ts'
 import { defineStudy, type StudyBytes, type StudyRun } from '../lab/study-experiment.ts'
 import { modeFactor, transmission, transmissionRow } from '../lab/study-parts.ts'
-import {
-  describeNetworks,
-  describePlace,
-  profileFlag,
-  recordingAddress,
-  Testbed,
-  timeTurn,
-} from '../lab/testbed.ts'
+import { profileFlag, recordingAddress, Testbed } from '../lab/testbed.ts'
+import { timeTurn } from '../lab/turns.ts'
 import { countModes, formatCounting } from '../lab/wire-bytes.ts'
 import { several, sizeOf } from '../report/section.ts'
 

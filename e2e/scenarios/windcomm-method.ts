@@ -1,8 +1,8 @@
 // How a WindComm run was measured, for its report: networks, clocks, method, doubts.
 
 import { paperBoundMs } from '../lab/clock.ts'
+import { describePackets } from '../lab/network-report.ts'
 import { totals } from '../lab/samples.ts'
-import { describePackets } from '../lab/testbed.ts'
 import {
   capital,
   count,

@@ -25,6 +25,7 @@ import {
   usualBaseline,
   withoutVariant,
 } from '../lab/mode-names.ts'
+import { describeNetworks, describePlace } from '../lab/network-report.ts'
 import { processorTimes } from '../lab/run-environment.ts'
 import type { Lab } from '../lab/run-sessions.ts'
 import { atOthers, formatOutcome, type Sample } from '../lab/samples.ts'
@@ -32,15 +33,8 @@ import { type Turn, turnOf } from '../lab/standings.ts'
 import { type Design, type Measured, placeLabel, type Row } from '../lab/study.ts'
 import { defineStudy, type StudyRun } from '../lab/study-experiment.ts'
 import { missedRow, modeFactor, transmission, transmissionRow } from '../lab/study-parts.ts'
-import {
-  describeNetworks,
-  describePlace,
-  profileFlag,
-  recordingAddress,
-  type System,
-  Testbed,
-  timeTurn,
-} from '../lab/testbed.ts'
+import { profileFlag, recordingAddress, type System, Testbed } from '../lab/testbed.ts'
+import { timeTurn } from '../lab/turns.ts'
 import { countModes, formatCounting } from '../lab/wire-bytes.ts'
 import { bareModes, imitatedModes, readPeers } from '../peers/peers.ts'
 import {
