@@ -20,6 +20,7 @@ import {
   moment,
   nothing,
   type Report,
+  type Section,
   signed,
   table,
   text,
@@ -224,80 +225,105 @@ function sizesOf([low, high]: readonly [number, number]): readonly [number, numb
 }
 
 export function comparisonReport(comparison: Comparison): Report {
-  const { scenario, before, after, measures, figures, onlyBefore, onlyAfter, circumstances, finding } =
-    comparison
+  const { scenario, before, after, measures, finding } = comparison
+  const [first, ...others] = measures.map((measure) => figuresSection(comparison, measure))
+  return {
+    title: `Crosswind lab: ${scenario}, two runs`,
+    subtitle: `${moment(before.startedAt)} and ${moment(after.startedAt)}`,
+    finding,
+    sections: [
+      ...(first ? [{ ...first, paragraphs: formatDoubts(comparison) }] : []),
+      ...others,
+      ...measures.flatMap((measure) => differencesSection(comparison, measure)),
+      runsSection(comparison),
+    ],
+  }
+}
+
+type ComparedMeasure = Comparison['measures'][number]
+
+function figuresSection(
+  { figures }: Comparison,
+  { name, title, unit, by = 'mean' }: ComparedMeasure,
+): Section {
+  const rows = figures.filter((row) => row.measure === name)
+  const value = by === 'median' ? 'p50' : 'mean'
+  return {
+    title,
+    tables: [
+      table(
+        `${by === 'median' ? 'Medians' : 'Means'} of both runs, in ${unit}`,
+        ['Mode', 'First run', 'Second run', 'Second − first', '95 % interval', text('Verdict')],
+        rows.map(({ first, second, difference, differenceCi95, verdict, ...row }) => [
+          labelIn(row),
+          first[value],
+          second[value],
+          difference === null ? nothing : signed(difference),
+          differenceCi95 ? interval(differenceCi95) : nothing,
+          verdictIn(unit, verdict),
+        ]),
+      ),
+      table(
+        `Quantiles in ${unit}, and samples lost; the first run before the second`,
+        ['Mode', 'Medians', 'p95', 'Lost'],
+        rows.map(({ first, second, ...row }) => [
+          labelIn(row),
+          `${figure(first.p50)}, ${figure(second.p50)}`,
+          `${figure(first.p95)}, ${figure(second.p95)}`,
+          `${count(first.lost)}, ${count(second.lost)}`,
+        ]),
+      ),
+    ],
+  }
+}
+
+function formatDoubts({ onlyBefore, onlyAfter }: Comparison): readonly string[] {
   const names = (modes: readonly string[]) => modes.map((mode) => labelIn({ mode, measure: '' })).join(', ')
-  const doubts = [
+  return [
     'The interval says how far the sessions of each run differ. Sessions of one run are close together in time: anything else that changed between the two runs, including the machine’s other work, counts as their difference.',
     ...(onlyBefore.length > 0 ? [`Only in the first run: ${names(onlyBefore)}.`] : []),
     ...(onlyAfter.length > 0 ? [`Only in the second run: ${names(onlyAfter)}.`] : []),
   ]
-  const compared = measures.map(({ name, title, unit, by = 'mean' }, index) => {
-    const rows = figures.filter((row) => row.measure === name)
-    const value = by === 'median' ? 'p50' : 'mean'
-    return {
-      title,
-      tables: [
-        table(
-          `${by === 'median' ? 'Medians' : 'Means'} of both runs, in ${unit}`,
-          ['Mode', 'First run', 'Second run', 'Second − first', '95 % interval', text('Verdict')],
-          rows.map(({ first, second, difference, differenceCi95, verdict, ...row }) => [
-            labelIn(row),
-            first[value],
-            second[value],
-            difference === null ? nothing : signed(difference),
-            differenceCi95 ? interval(differenceCi95) : nothing,
-            verdictIn(unit, verdict),
-          ]),
-        ),
-        table(
-          `Quantiles in ${unit}, and samples lost; the first run before the second`,
-          ['Mode', 'Medians', 'p95', 'Lost'],
-          rows.map(({ first, second, ...row }) => [
-            labelIn(row),
-            `${figure(first.p50)}, ${figure(second.p50)}`,
-            `${figure(first.p95)}, ${figure(second.p95)}`,
-            `${count(first.lost)}, ${count(second.lost)}`,
-          ]),
-        ),
-      ],
-      paragraphs: index === 0 ? doubts : [],
-    }
-  })
-  const drawn = measures.flatMap(({ name, title, unit }) => {
-    const tested = figures.flatMap(({ difference: point, differenceCi95, verdict, ...row }) =>
-      row.measure !== name || point === null || differenceCi95 === null
-        ? []
-        : [
-            {
-              label: labelIn(row),
-              point,
-              interval: differenceCi95,
-              isDecided: verdict !== 'undecided',
-              sessions: [],
-            },
-          ],
-    )
-    if (tested.length === 0) return []
-    const better = unit === 'ms' ? '; left of 0 the second run is faster' : ''
-    const axis = `Second − first, ${unit}`
-    return [
-      {
-        title: measures.length === 1 ? 'Differences' : `Differences: ${title}`,
-        figure: {
-          caption: `Second run minus first, ${unit}, with 95 % intervals${better}`,
-          description: tested
-            .map(
-              ({ label, point, interval: ends }) => `${label}: ${signed(point)} ${unit}, ${interval(ends)}`,
-            )
-            .join('; '),
-          draw: (width: number) => intervals(tested, { width, axis, references: [0] }),
-        },
+}
+
+/** Empty without intervals. */
+function differencesSection(
+  { figures, measures }: Comparison,
+  { name, title, unit }: ComparedMeasure,
+): readonly Section[] {
+  const tested = figures.flatMap(({ difference: point, differenceCi95, verdict, ...row }) =>
+    row.measure !== name || point === null || differenceCi95 === null
+      ? []
+      : [
+          {
+            label: labelIn(row),
+            point,
+            interval: differenceCi95,
+            isDecided: verdict !== 'undecided',
+            sessions: [],
+          },
+        ],
+  )
+  if (tested.length === 0) return []
+  const better = unit === 'ms' ? '; left of 0 the second run is faster' : ''
+  const axis = `Second − first, ${unit}`
+  return [
+    {
+      title: measures.length === 1 ? 'Differences' : `Differences: ${title}`,
+      figure: {
+        caption: `Second run minus first, ${unit}, with 95 % intervals${better}`,
+        description: tested
+          .map(({ label, point, interval: ends }) => `${label}: ${signed(point)} ${unit}, ${interval(ends)}`)
+          .join('; '),
+        draw: (width: number) => intervals(tested, { width, axis, references: [0] }),
       },
-    ]
-  })
+    },
+  ]
+}
+
+function runsSection({ before, after, circumstances }: Comparison): Section {
   const texts = (...titles: string[]) => titles.map(text)
-  const runs = {
+  return {
     title: 'The two runs',
     tables: [
       table('Where the figures are from', texts('Run', 'Folder', 'Started', 'Commit', 'Command'), [
@@ -310,12 +336,6 @@ export function comparisonReport(comparison: Comparison): Report {
         circumstances.map(({ name, before: one, after: other }) => [name, one, other]),
       ),
     ].filter(({ rows }) => rows.length > 0),
-  }
-  return {
-    title: `Crosswind lab: ${scenario}, two runs`,
-    subtitle: `${moment(before.startedAt)} and ${moment(after.startedAt)}`,
-    finding,
-    sections: [...compared, ...drawn, runs],
   }
 }
 

@@ -71,45 +71,8 @@ export function lines(
     ticks: yShown === null ? yTicks : yShown.map(toY),
     ...(yShown && { tickFormat: (_: number, index: number) => String(yShown[index]) }),
   }
-  const marks = panels.flatMap(({ title, series }) =>
-    series.flatMap((one): Plot.Markish[] => {
-      const stroke = () => colourOf(one)
-      const dash = one.isDashed ? { strokeDasharray: '5 4' } : {}
-      const drawn = one.points.filter(({ y, mark }) => y !== null && mark !== 'failed')
-      const failed = one.points.filter(({ mark }) => mark === 'failed')
-      const dy = topPx - 8 - crossHeight * (crossed.findIndex(({ label }) => label === one.label) + 0.5)
-      const y = ({ y, mark }: LinePoint) => (mark === 'failed' || y === null ? Number.NaN : toY(y))
-      return [
-        Plot.line(one.points, {
-          x: ({ x }: LinePoint) => Math.log(x),
-          y,
-          fy: () => title,
-          stroke,
-          strokeWidth: 2,
-          ...dash,
-        }),
-        Plot.dot(drawn, {
-          x: ({ x }: LinePoint) => Math.log(x),
-          y,
-          fy: () => title,
-          r: 4,
-          fill: ({ mark }) => (mark === 'open' ? 'var(--paper)' : colourOf(one)),
-          stroke,
-          strokeWidth: 1.8,
-        }),
-        Plot.dot(failed, {
-          x: ({ x }: LinePoint) => Math.log(x),
-          fy: () => title,
-          frameAnchor: 'top',
-          dy: -dy,
-          symbol: 'times',
-          r: 4,
-          stroke,
-          strokeWidth: 2,
-        }),
-      ]
-    }),
-  )
+  const crossDy = ({ label }: LineSeries) =>
+    crossHeight * (crossed.findIndex((one) => one.label === label) + 0.5) - topPx + 8
   return svg({
     width,
     height: legendPx + panels.length * (topPx + (width < 500 ? 230 : 280)) + 44,
@@ -130,7 +93,9 @@ export function lines(
     },
     y: { ...axisY, label: null, grid: true },
     marks: [
-      ...marks,
+      ...panels.flatMap(({ title, series }) =>
+        series.flatMap((one) => seriesMarks(one, title, toY, crossDy(one))),
+      ),
       Plot.text(titles, { fy: titles, dy: -topPx + 6, ...panelName }),
       ...legend.map((one, index) =>
         Plot.text([`${one.isDashed ? '┅┅' : '━━'}  ${one.label}`], {
@@ -144,6 +109,44 @@ export function lines(
       ),
     ],
   })
+}
+
+/** A line with its dots, and below the panel's title a cross for each failed point. */
+function seriesMarks(
+  series: LineSeries,
+  panel: string,
+  toY: (y: number) => number,
+  crossDy: number,
+): readonly Plot.Markish[] {
+  const x = (point: LinePoint) => Math.log(point.x)
+  const y = (point: LinePoint) => (point.mark === 'failed' || point.y === null ? Number.NaN : toY(point.y))
+  const fy = () => panel
+  const stroke = () => colourOf(series)
+  const dash = series.isDashed ? { strokeDasharray: '5 4' } : {}
+  const drawn = series.points.filter((point) => point.y !== null && point.mark !== 'failed')
+  const failed = series.points.filter(({ mark }) => mark === 'failed')
+  return [
+    Plot.line(series.points, { x, y, fy, stroke, strokeWidth: 2, ...dash }),
+    Plot.dot(drawn, {
+      x,
+      y,
+      fy,
+      r: 4,
+      fill: ({ mark }) => (mark === 'open' ? 'var(--paper)' : colourOf(series)),
+      stroke,
+      strokeWidth: 1.8,
+    }),
+    Plot.dot(failed, {
+      x,
+      fy,
+      frameAnchor: 'top',
+      dy: crossDy,
+      symbol: 'times',
+      r: 4,
+      stroke,
+      strokeWidth: 2,
+    }),
+  ]
 }
 
 function domainAround(ticks: readonly number[]): [number, number] {

@@ -154,25 +154,24 @@ function formatAverages(design: Design, found: Analysis): readonly string[] {
 export const doubt = ({ verdict }: Pick<StudyComparison, 'verdict'>) =>
   verdict === 'undecided' ? ', undecided' : verdict === 'alike' ? ', alike' : ''
 
+interface Ranked {
+  readonly level: Level
+  readonly value: number
+}
+
+interface Judged extends Ranked {
+  /** Against the best. */
+  readonly pair: ReturnType<typeof contrastOf>
+  readonly outcome: ReturnType<typeof outcomeOf>
+}
+
 /** At one place: every level, the best first. */
 function formatVerdict(design: Design, measured: Measured, found: Analysis): readonly string[] {
   const [subject] = design.factors
   const [measure] = design.measures
-  const isLess = measure.better === 'less'
-  const { isSubject = () => true } = design
-  const rows = found.figures
-    .filter((row) => row.measure === measure.name && isSubject(row.at[subject.name] ?? ''))
-    .flatMap((row) => {
-      const value = measure.by === 'median' ? row.p50 : row.mean
-      return value === null ? [] : [{ level: row.at[subject.name] ?? '', value }]
-    })
-    .toSorted((one, other) => (isLess ? one.value - other.value : other.value - one.value))
-  const { [subject.name]: _, ...place } = found.figures[0]?.at ?? {}
-  const name = ({ level }: (typeof rows)[number]) => spokenAt(subject, level)
-  const amount = ({ value }: (typeof rows)[number]) => `${figure(value)} ${measure.unit}`
-  const average = measure.by === 'median' ? 'in the median' : 'on average'
-  const verb = isTime(measure) ? 'took' : 'had'
-  const [best, ...others] = rows
+  const { name, amount, verb, average } = wordsOf(design)
+  const ranked = rankedLevels(design, found)
+  const [best, ...others] = ranked
   if (!best) return [`No ${lowered(measure.title)} was measured.`]
   if (others.length === 0) return [`${capital(name(best))} ${verb} ${amount(best)} ${average}.`]
   const isCompared = found.comparisons.some(
@@ -185,54 +184,88 @@ function formatVerdict(design: Design, measured: Measured, found: Analysis): rea
         : `: ${isTime(measure) ? 'messages arrived in too few sessions, or clock errors put a mean below 0' : 'too few sessions measured both'}`
     const why = found.sessions < 2 ? ': one session cannot show how far sessions differ' : none
     return [
-      `Undecided${why}. ${capital(average)} ${listed(rows.map((row) => `${name(row)} ${amount(row)}`))}.`,
+      `Undecided${why}. ${capital(average)} ${listed(ranked.map((row) => `${name(row)} ${amount(row)}`))}.`,
     ]
   }
+  const { [subject.name]: _, ...place } = found.figures[0]?.at ?? {}
   const judged = others.map((other) => {
     const pair = contrastOf(design, measured, [other.level, best.level], place)
     return { ...other, pair, outcome: outcomeOf(subject, found, best.level, other.level, pair) }
   })
-  const of = (one: (typeof judged)[number]['outcome']) => judged.filter(({ outcome }) => outcome === one)
+  return formatRanking(design, measured, best, judged)
+}
+
+/** The best first. */
+function rankedLevels(
+  { factors: [subject], measures: [measure], isSubject = () => true }: Design,
+  { figures }: Analysis,
+): readonly Ranked[] {
+  return figures
+    .filter((row) => row.measure === measure.name && isSubject(row.at[subject.name] ?? ''))
+    .flatMap((row) => {
+      const value = measure.by === 'median' ? row.p50 : row.mean
+      return value === null ? [] : [{ level: row.at[subject.name] ?? '', value }]
+    })
+    .toSorted((one, other) => (measure.better === 'less' ? one.value - other.value : other.value - one.value))
+}
+
+const wordsOf = ({ factors: [subject], measures: [measure] }: Design) => ({
+  name: ({ level }: Ranked) => spokenAt(subject, level),
+  amount: ({ value }: Ranked) => `${figure(value)} ${measure.unit}`,
+  average: measure.by === 'median' ? 'in the median' : 'on average',
+  verb: isTime(measure) ? 'took' : 'had',
+  asMuch: isTime(measure) ? 'as long' : 'as much',
+})
+
+/** Undecided levels before alike ones, and those that are worse in a sentence of their own. */
+function formatRanking(
+  design: Design,
+  { matters }: Measured,
+  best: Ranked,
+  judged: readonly Judged[],
+): readonly string[] {
+  const [subject] = design.factors
+  const [measure] = design.measures
+  const { name, amount, verb, average, asMuch } = wordsOf(design)
+  const of = (one: Judged['outcome']) => judged.filter(({ outcome }) => outcome === one)
   const open = of('undecided')
   const alike = of('alike')
+  const near = [...open, ...alike]
   const apart = of('apart')
-  let level = '95 % interval '
-  const longer = (list: typeof judged) =>
+  const firstInterval = [...near, ...apart].find(({ pair }) => pair?.ratioCi95)
+  const amounts = (list: readonly Judged[]) =>
     listed(
       list.map((one, index) => {
-        const [does, asMuch] =
-          index === 0 ? [` ${verb}`, isTime(measure) ? ' as long' : ' as much'] : ['', '']
+        const [does, as] = index === 0 ? [` ${verb}`, ` ${asMuch}`] : ['', '']
         if (!one.pair?.ratioCi95) return `${name(one)}${does} ${amount(one)}`
-        const words = `${name(one)}${does} ${ratioFigure(one.pair.ratio)} times${asMuch} (${level}${ratioEnds(one.pair.ratioCi95)})`
-        level = ''
-        return words
+        const confidence = one === firstInterval ? '95 % interval ' : ''
+        return `${name(one)}${does} ${ratioFigure(one.pair.ratio)} times${as} (${confidence}${ratioEnds(one.pair.ratioCi95)})`
       }),
     )
-  const near = [...open, ...alike]
   const rivals = [best, ...near].map(name)
   const [more, most] = isTime(measure)
     ? ['faster', 'fastest']
-    : isLess
+    : measure.better === 'less'
       ? ['lower', 'lowest']
       : ['higher', 'highest']
-  const rest = apart.length > 0 ? () => [`${capital(longer(apart))}.`] : () => []
+  const rest = apart.length > 0 ? [`${capital(amounts(apart))}.`] : []
   const first = `${name(best)} ${verb} ${amount(best)} ${average}`
   if (open.length > 0) {
     const whether =
       apart.length === 0 && rivals.length > 2
         ? `which ${lowered(subject.title)} is ${most}`
         : `whether ${listed(rivals, 'disjunction')} is ${rivals.length > 2 ? most : more}`
-    return [`Undecided ${whether}: ${first}, ${longer(near)}.`, ...rest()]
+    return [`Undecided ${whether}: ${first}, ${amounts(near)}.`, ...rest]
   }
   if (alike.length > 0) {
-    const least = measured.matters ? `; ${formatMatters(design, measured.matters)} would matter` : ''
+    const least = matters ? `; ${formatMatters(design, matters)} would matter` : ''
     return [
-      `No difference that matters between ${listed(rivals)}: ${first}, ${longer(near)}${least}.`,
-      ...rest(),
+      `No difference that matters between ${listed(rivals)}: ${first}, ${amounts(near)}${least}.`,
+      ...rest,
     ]
   }
-  const rank = others.length > 1 ? `the ${most} of ${rows.length} ${lowered(subject.title)}s` : more
-  return [`${capital(name(best))} was ${rank}. It ${verb} ${amount(best)} ${average}; ${longer(apart)}.`]
+  const rank = judged.length > 1 ? `the ${most} of ${judged.length + 1} ${lowered(subject.title)}s` : more
+  return [`${capital(name(best))} was ${rank}. It ${verb} ${amount(best)} ${average}; ${amounts(apart)}.`]
 }
 
 /**

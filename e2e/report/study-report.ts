@@ -226,19 +226,10 @@ function clouds(
 
 function ratiosOf({ factors }: Design, measure: Measure, compared: readonly StudyComparison[]): Figure {
   const [subject] = factors
-  const rows = compared.flatMap(({ at, baseline, ratio, ratioCi95, verdict, sessions }) =>
-    ratioCi95 === null
-      ? []
-      : [
-          {
-            label: `${factors.map((factor) => labelAt(factor, at)).join('; ')} / ${(subject.label ?? String)(baseline)}`,
-            point: ratio,
-            interval: ratioCi95,
-            isDecided: verdict !== 'undecided',
-            outcome: verdict,
-            sessions: sessions.map((one) => one.ratio),
-          },
-        ],
+  const rows = ratioRows(
+    compared,
+    ({ at, baseline }) =>
+      `${factors.map((factor) => labelAt(factor, at)).join('; ')} / ${(subject.label ?? String)(baseline)}`,
   )
   const caption =
     'Ratio to the other, with the 95 % interval. Filled: decided; hollow: undecided. Small ticks: the ratio in each session.'
@@ -250,6 +241,26 @@ type RatioRow = Parameters<typeof intervals>[0][number] & {
   readonly interval: Interval
   readonly outcome?: string
 }
+
+/** Those that have an interval. */
+export const ratioRows = <One extends StudyComparison>(
+  compared: readonly One[],
+  labelOf: (one: One) => string,
+): readonly RatioRow[] =>
+  compared.flatMap((one) =>
+    one.ratioCi95 === null
+      ? []
+      : [
+          {
+            label: labelOf(one),
+            point: one.ratio,
+            interval: one.ratioCi95,
+            isDecided: one.verdict !== 'undecided',
+            outcome: one.verdict,
+            sessions: one.sessions.map(({ ratio }) => ratio),
+          },
+        ],
+  )
 
 /** Each ratio with its interval and the sessions' ratios. `references`: vertical lines. */
 export function ratiosFigure(

@@ -202,7 +202,7 @@ export function rampsOf(options: RampOptions): RampSetup[] {
   } as const
   const reference = { ...base, meanPeriodMs: thesis.referencePeriod * period * 1000 }
   const isShared = (subject: string) => connections[httpOf(subject)].isShared
-  const filesOf = [mode, ...peers.filter((peer) => peer === 'engine.io' || peer === 'socketcluster')]
+  const fileSubjects = [mode, ...peers.filter((peer) => peer === 'engine.io' || peer === 'socketcluster')]
   const maxRate = options['most-rate']
   const maxHold = options['most-hold']
   const experiments: Readonly<Record<ExperimentName, () => readonly Omit<RampSetup, 'experiment'>[]>> = {
@@ -239,7 +239,7 @@ export function rampsOf(options: RampOptions): RampSetup[] {
       },
     ],
     size: () =>
-      filesOf.flatMap((subject) =>
+      fileSubjects.flatMap((subject) =>
         file.map((fileBytes) => ({
           ...reference,
           // Half a megabyte to as many windows as elsewhere is more than one machine can encrypt

@@ -5,7 +5,7 @@ import { isPeer, labelOf, spokenName, usualBaseline, variantOf, withoutVariant }
 import type { Analysis, FigureRow, StudyComparison } from '../lab/study.ts'
 import { formatRatio, listed, nothing, type Section, table } from '../report/section.ts'
 import { ratioEnds } from '../report/study-finding.ts'
-import { ratiosFigure } from '../report/study-report.ts'
+import { ratioRows, ratiosFigure } from '../report/study-report.ts'
 import { formatLate, type latenessOf, networksIn } from './keystrokes-networks.ts'
 
 /** Each mode over HTTP/3 against the same transport over HTTP/2, and against WebSocket. */
@@ -75,19 +75,9 @@ export function http3Sections(
 ): readonly Section[] {
   const compared = comparedIn(found)
   if (compared.length === 0) return []
-  const drawn = compared.flatMap(({ mode, baseline, ratio: point, ratioCi95, verdict, sessions }) =>
-    ratioCi95 === null
-      ? []
-      : [
-          {
-            label: `${labelOf(mode)} / ${labelOf(withoutVariant(baseline))}`,
-            point,
-            interval: ratioCi95,
-            isDecided: verdict !== 'undecided',
-            outcome: verdict,
-            sessions: sessions.map((one) => one.ratio),
-          },
-        ],
+  const drawn = ratioRows(
+    compared,
+    ({ mode, baseline }) => `${labelOf(mode)} / ${labelOf(withoutVariant(baseline))}`,
   )
   const caption =
     'Mean over HTTP/3 divided by that of the other over the same network, with the 95 % interval. Left of 1 HTTP/3 took less time. Filled: decided; hollow: undecided. Small ticks: the ratio in each session.'

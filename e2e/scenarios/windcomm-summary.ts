@@ -37,11 +37,11 @@ import {
   span,
 } from './windcomm-paper.ts'
 import type {
+  ClockChecks,
   ComparedClock,
   LinkUse,
   MachineSite,
   Reading,
-  RunClock,
   SimulatedSite,
   Site,
   SiteBytes,
@@ -64,7 +64,7 @@ export interface WindRun extends Circumstances {
   readonly missed?: readonly MissedSession[]
   readonly readings: readonly Reading[]
   readonly samples: readonly WindSample[]
-  readonly clock: RunClock
+  readonly clock: ClockChecks
   readonly links: readonly LinkUse[]
   /** Bytes of the first session; absent in older runs. */
   readonly bytes?: readonly SiteBytes[]
@@ -138,7 +138,7 @@ function roundedClock({ name, offsetMs, boundMs, errorMs, withinMs }: ComparedCl
   }
 }
 
-function largestErrorMs({ before, after }: RunClock): number {
+function largestErrorMs({ before, after }: ClockChecks): number {
   return Math.max(...[...before, ...after].map(({ errorMs }) => errorMs))
 }
 
@@ -274,7 +274,7 @@ function contrast(run: WindRun, site: Site, [mode, against]: Pair) {
 }
 
 /** Two pages' errors may add up; clients share one clock, so its error cancels, as that of a machine does. */
-function clockBetweenMs({ before, after }: RunClock, site: string): number {
+function clockBetweenMs({ before, after }: ClockChecks, site: string): number {
   const bounds = [before, after].map((clocks) => {
     const pages = clocks.filter(({ name }) => name.startsWith(`${site}, `))
     return boundBetween(pages.map(({ errorMs, withinMs }) => ({ offsetMs: 0, boundMs: withinMs ?? errorMs })))

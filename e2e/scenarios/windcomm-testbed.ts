@@ -120,7 +120,7 @@ export interface ComparedClock extends CheckedClock {
 }
 
 /** Before and after the counted readings: `clients` for all of them, `SITE, MODE` for each page. */
-export interface RunClock {
+export interface ClockChecks {
   readonly before: readonly ComparedClock[]
   readonly after: readonly ComparedClock[]
 }
