@@ -30,8 +30,10 @@ trace.stream = (told) => {
   if (cause?.startsWith('overflow')) whenBehind.get(name)?.()
 }
 
-/** Each test slows down, fills, drains or restarts its own server: the page's, or an application's. */
-export function testServerContract(mode: WindowMode, reach: Reach, isApplication = false): void {
+/** What each test of a contract has: servers of one kind, and windows of one mode. */
+type Stage = ReturnType<typeof stageOf>
+
+function stageOf(mode: WindowMode, reach: Reach, isApplication: boolean) {
   const key = newKey()
   const onlyOnPages = { skip: isApplication && 'an application’s server has no wind and windows' }
 
@@ -72,6 +74,19 @@ export function testServerContract(mode: WindowMode, reach: Reach, isApplication
     return client
   }
 
+  return { mode, key, onlyOnPages, startOne, start, draftOf, open }
+}
+
+/** Each test slows down, fills, drains or restarts its own server: the page's, or an application's. */
+export function testServerContract(mode: WindowMode, reach: Reach, isApplication = false): void {
+  const stage = stageOf(mode, reach, isApplication)
+  testDelivery(stage)
+  testServerLife(stage)
+  testWindowLife(stage)
+  testClock(stage)
+}
+
+function testDelivery({ mode, key, onlyOnPages, start, draftOf, open }: Stage): void {
   test('a window that stops reading delays no other, and gets every message once it reads again', async (t) => {
     const server = await start(t, { limits: { ...testConfig.limits, logBytes: 32 * 1024 * 1024 } })
     const slow = open(t, server, { window: 'slow' })
@@ -128,6 +143,23 @@ export function testServerContract(mode: WindowMode, reach: Reach, isApplication
     }
   })
 
+  test('messages over the rate limit are delayed or refused temporarily, and none is lost', async (t) => {
+    const server = await start(t, { limits: { ...testConfig.limits, messagesPerSecond: 20 } })
+    const client = open(t, server, { window: 'w1' })
+    await client.next('welcome')
+    let unsent = Array.from({ length: 30 }, (_, index) => draftOf('w1', index + 1, ''))
+    for (let tries = 0; unsent.length > 0 && tries < 500; tries += 1) {
+      const answers = await Promise.allSettled(unsent.map(client.send))
+      const busy = answers.filter((answer) => answer.status === 'rejected')
+      unsent = unsent.slice(unsent.length - busy.length)
+      const pauseMs = Number(busy[0]?.reason.retryAfterMs ?? 0)
+      if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs))
+    }
+    for (let n = 1; n <= 30; n += 1) assert.equal((await client.next('message')).message.id, `w1-${n}`)
+  })
+}
+
+function testServerLife({ startOne, start, draftOf, open }: Stage): void {
   test('a draining server tells every window once when to reconnect, and closes it', async (t) => {
     const server = await startOne({})
     const client = open(t, server, { window: 'w1' })
@@ -167,22 +199,9 @@ export function testServerContract(mode: WindowMode, reach: Reach, isApplication
     assert.match(closing.sentence, /holds 1 windows, its limit/)
     assert.ok(Number(closing.retryAfterMs) > 0)
   })
+}
 
-  test('messages over the rate limit are delayed or refused temporarily, and none is lost', async (t) => {
-    const server = await start(t, { limits: { ...testConfig.limits, messagesPerSecond: 20 } })
-    const client = open(t, server, { window: 'w1' })
-    await client.next('welcome')
-    let unsent = Array.from({ length: 30 }, (_, index) => draftOf('w1', index + 1, ''))
-    for (let tries = 0; unsent.length > 0 && tries < 500; tries += 1) {
-      const answers = await Promise.allSettled(unsent.map(client.send))
-      const busy = answers.filter((answer) => answer.status === 'rejected')
-      unsent = unsent.slice(unsent.length - busy.length)
-      const pauseMs = Number(busy[0]?.reason.retryAfterMs ?? 0)
-      if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs))
-    }
-    for (let n = 1; n <= 30; n += 1) assert.equal((await client.next('message')).message.id, `w1-${n}`)
-  })
-
+function testWindowLife({ mode, key, onlyOnPages, start, draftOf, open }: Stage): void {
   test('a newer stream of the same window replaces the older one, never the reverse', async (t) => {
     const server = await start(t)
     const older = open(t, server, { window: 'w1', opening: '1' })
@@ -242,7 +261,9 @@ export function testServerContract(mode: WindowMode, reach: Reach, isApplication
       assert.equal((await back.next('message')).message.id, 'w-2')
     },
   )
+}
 
+function testClock({ start, open }: Stage): void {
   test('the server’s time is stamped between a request and its response', async (t) => {
     const server = await start(t)
     const client = open(t, server, { window: 'w1' })
