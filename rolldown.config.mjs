@@ -80,6 +80,10 @@ export default [
     input: {
       index: 'server/index.ts',
       documents: 'server/documents.ts',
+      'log-file': 'server/log-file.ts',
+      program: 'server/program.ts',
+      settings: 'server/settings.ts',
+      shapes: 'server/shapes.ts',
       'yjs-tasks': 'server/document/yjs-tasks.ts',
       'log-copy-task': 'server/library/log-copy-task.ts',
     },

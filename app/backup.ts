@@ -15,8 +15,8 @@ import {
 import { join, resolve } from 'node:path'
 import { z } from 'zod'
 import { whenReaderIsGone } from '../scripts/process.ts'
-import { field } from '../server/config/fields.ts'
-import { checkLogFile, copyLogFile, isLocked, LogFileError } from '../server/log/sqlite-file.ts'
+import { checkLogFile, copyLogFile, isLocked, LogFileError } from '../server/log-file.ts'
+import { field } from '../server/settings.ts'
 import { ConfigError, type ConfigSources, loadConfig, readFlags, wantsHelp } from './config/config.ts'
 
 const folder = field(z.string().min(1).optional(), 'paths of folders')

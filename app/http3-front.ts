@@ -3,7 +3,7 @@
 import type { Timers } from '../protocol/time.ts'
 import { addressOf, type Caddy, type FrontSettings, startCaddy } from '../scripts/caddy.ts'
 import { occupy } from '../scripts/open-port.ts'
-import { output } from '../server/output.ts'
+import { output } from './output.ts'
 
 interface Http3Settings extends Omit<FrontSettings, 'ports'> {
   /** For HTTP/3 over UDP, and for HTTP/2 and HTTP/1.1 over TCP. */

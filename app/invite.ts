@@ -8,7 +8,7 @@ import { isChannelName, maxChannelBytes } from '../protocol/messages.ts'
 import type { ByHttp } from '../protocol/modes.ts'
 import { isWildcard, originFor } from '../scripts/addresses.ts'
 import { whenReaderIsGone } from '../scripts/process.ts'
-import { choice, field, quantity } from '../server/config/fields.ts'
+import { choice, field, quantity } from '../server/settings.ts'
 import { invitationLink, isOpenTo, loadKey, makeInvitation, maxChannels, type Permission } from './access.ts'
 import {
   type Config,

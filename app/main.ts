@@ -8,15 +8,12 @@ import { z } from 'zod'
 import { ensureCertificate, loadCertificate, type PairFiles } from '../certs/certificate.ts'
 import { isLoopback, originFor } from '../scripts/addresses.ts'
 import { goOnWithoutOutput, leaveWhenDone, processTimers } from '../scripts/process.ts'
-import { workersOf } from '../server/library/options.ts'
-import { replaceWarnings } from '../server/node-internals.ts'
-import { output } from '../server/output.ts'
-import { describeLog } from '../server/serving.ts'
-import { isWorker, tellPrimary, workerName } from '../server/workers/workers.ts'
+import { isWorker, printAs, reportFailedStart } from '../server/program.ts'
 import { isOpenTo } from './access.ts'
 import { type Config, loadConfig, readFlags, wantsHelp } from './config/config.ts'
 import { configHelp } from './config/schema.ts'
 import { startHttp3Front } from './http3-front.ts'
+import { output } from './output.ts'
 import { type Server, startServer } from './server.ts'
 
 const signals = ['SIGINT', 'SIGTERM'] as const
@@ -30,17 +27,12 @@ const ownFlags = { open: z.boolean().default(false), http3: z.boolean().default(
 
 leaveWhenDone()
 goOnWithoutOutput()
-print(formatAskedFor())
-output.trace(process.env.CROSSWIND_DEBUG, !isWorker())
+printAs(formatAskedFor())
 try {
   if (wantsHelp(process.argv)) process.stdout.write(configHelp())
   else await run()
 } catch (error) {
-  const why = error instanceof Error ? error.message : String(error)
-  // The first process prints it.
-  if (isWorker()) tellPrimary({ type: 'failed', why }, () => process.exit(1))
-  else output.say('not-started', `Crosswind did not start. ${why}`)
-  process.exitCode = 1
+  reportFailedStart('Crosswind did not start.', error)
 }
 
 /** Read before the configuration, whose errors are printed too. */
@@ -50,21 +42,10 @@ function formatAskedFor(): Config['logFormat'] {
   return (values['log-format'] ?? process.env.CROSSWIND_LOG_FORMAT) === 'json' ? 'json' : 'text'
 }
 
-/** In JSON, also covers what Node prints by itself. */
-function print(format: Config['logFormat'], name = isWorker() ? workerName() : 'server'): void {
-  output.use(format, name)
-  if (format === 'text' || process.listenerCount('uncaughtException') > 0) return
-  replaceWarnings(({ name: kind, message }) => output.say('process-warning', `${kind}: ${message}`))
-  process.on('uncaughtException', (error) => {
-    output.incident('crashed', 'The server failed', error)
-    process.exit(1)
-  })
-}
-
 async function run(): Promise<void> {
   const { own, settings } = readFlags(process.argv.slice(2), ownFlags)
   const config = withHttp3(await loadConfig({ argv: settings, env: process.env, cwd: root }), own)
-  print(config.logFormat, isWorker() ? workerName() : workersOf(config) === 1 ? 'server' : 'log')
+  printAs(config.logFormat)
   const certificate = await certificateFor(config)
   const frontPort = frontPortOf(config, own)
   const parts = { config, tls: certificate, webFolder, root, frontPort }
@@ -85,7 +66,7 @@ async function run(): Promise<void> {
     ports: server.ports,
     transport,
     http,
-    log: describeLog(config),
+    log: server.log,
     wind: sensor.source,
   }
   output.say(
@@ -119,8 +100,7 @@ async function withFront(server: Server, { config, tls }: FrontedParts): Promise
   try {
     const front = await startHttp3Front({ ...settings, ...tls }, processTimers)
     return {
-      ports: server.ports,
-      lost: server.lost,
+      ...server,
       async close() {
         await server.close()
         await front.close()
@@ -156,7 +136,7 @@ interface Greeted {
   readonly advice: string
 }
 
-function greeting(config: Config, { ports }: Server, { address, advice }: Greeted): string {
+function greeting(config: Config, { ports, workers }: Server, { address, advice }: Greeted): string {
   const { transport, http, host, sensor } = config
   const wind = {
     simulated: `simulated, ${sensor.strength}`,
@@ -173,9 +153,7 @@ function greeting(config: Config, { ports }: Server, { address, advice }: Greete
     `  Ports   ${ports['2']} HTTP/2, ${ports['1.1']} HTTP/1.1 alone`,
     ...(ports['3'] === undefined ? [] : [`  HTTP/3  port ${ports['3']}, by Caddy`]),
     `  Wind    ${wind}`,
-    ...(workersOf(config) > 1
-      ? [`  Workers ${workersOf(config)} processes serve the windows, one more has the log`]
-      : []),
+    ...(workers > 1 ? [`  Workers ${workers} processes serve the windows, one more has the log`] : []),
     ...(config.broker === 'nats'
       ? [`  Log     NATS, stream ${config.nats.stream} at ${config.nats.servers.join(', ')}`]
       : []),

@@ -19,7 +19,7 @@ import { readFault } from '../sensor/simulator/faulty-line.ts'
 import { openTerminal, type Terminal } from '../sensor/simulator/pseudo-terminal.ts'
 import { WindSonic } from '../sensor/simulator/windsonic.ts'
 import { messageCommands, questions, WindSonicSettings } from '../sensor/simulator/windsonic-settings.ts'
-import { choice, field, quantity } from '../server/config/fields.ts'
+import { choice, field, quantity } from '../server/settings.ts'
 import {
   type Config,
   ConfigError,

@@ -13,13 +13,13 @@ import {
   type ReadableLog,
   type Storage,
 } from '../server/index.ts'
-import { output } from '../server/output.ts'
 import { Access, isOpenTo, loadKey } from './access.ts'
 import type { Config } from './config/config.ts'
 import { Directory } from './document/directory.ts'
 import type { PageTasks } from './document/document-tasks.ts'
 import { convertEdits } from './document/document-writes.ts'
 import { pageSchema, pageTasks } from './document/page-schema.ts'
+import { output } from './output.ts'
 import { pageChannels, pageRights, pageSenders } from './page-channels.ts'
 import { mountDocuments } from './routes/documents.ts'
 import { mountPage } from './routes/page.ts'
@@ -47,6 +47,10 @@ interface ServerParts {
 export interface Server {
   /** The actual ports; 0 in the settings selects a free one. */
   readonly ports: Ports
+  /** Such as `SQLite` or `NATS JetStream`. */
+  readonly log: string
+  /** Number of processes that serve windows. */
+  readonly workers: number
   /**
    * Drains, lets requests end, cuts the rest after `config.drainMs`. Resolves at most 2 s later.
    * Idempotent.
@@ -113,7 +117,13 @@ export async function startServer(parts: ServerParts): Promise<Server> {
   const { host, port, http1Port } = config
   const place = { host, port, http1Port, cert: tls.cert, key: tls.key }
   Object.assign(ports, await crosswind.listen(place, page.callback()))
-  return { ports, lost: crosswind.lost, close: () => crosswind.close() }
+  return {
+    ports,
+    log: crosswind.storage,
+    workers: crosswind.workers,
+    lost: crosswind.lost,
+    close: () => crosswind.close(),
+  }
 }
 
 /** Retention of any log, on a disk or in memory. */
@@ -217,12 +227,6 @@ function followLog(crosswind: Crosswind, config: Config, root: string): () => Pa
 }
 
 function takeSensor(crosswind: Crosswind, config: Config, root: string) {
-  const { maxMessageBytes } = crosswind.limits
-  if (maxMessageBytes < config.limits.maxMessageBytes)
-    output.say(
-      'message-limit-lowered',
-      `Messages may have ${maxMessageBytes} bytes: ${config.broker === 'sqs' ? 'SQS accepts no larger ones' : 'NATS accepts no larger ones (max_payload in its configuration)'}.`,
-    )
   return startSource({
     sensor: config.sensor,
     root,

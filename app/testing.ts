@@ -87,8 +87,7 @@ export async function startTestServer(
   })
   const ca = tls.cert
   return {
-    ports: server.ports,
-    lost: server.lost,
+    ...server,
     origin: {
       '2': `https://localhost:${server.ports['2']}`,
       '1.1': `https://localhost:${server.ports['1.1']}`,

@@ -10,8 +10,8 @@ import { SensorWatch, type TroubleCode, TroubleReport } from '../sensor/sensor-h
 import { type createSerialPort, openSerialPort } from '../sensor/serial-port.ts'
 import { WindSonic } from '../sensor/simulator/windsonic.ts'
 import type { Crosswind } from '../server/index.ts'
-import { output } from '../server/output.ts'
 import type { Config } from './config/config.ts'
+import { output } from './output.ts'
 import { sensorName, windChannel } from './shared/page-messages.ts'
 
 /**

@@ -21,7 +21,7 @@ export async function pack(folder = join(root, 'dist')) {
       await runTool(tool('tsc'), ['-p', name], { sentence })
       nameBuiltFiles(join(root, name, 'dist/types'))
     }
-    await joinTypes('server', ['index.d.ts', 'documents.d.ts'])
+    await joinTypes('server')
   })
   mkdirSync(folder, { recursive: true })
   for (const [name, source] of Object.entries(packages))
@@ -34,14 +34,15 @@ export async function pack(folder = join(root, 'dist')) {
 }
 
 /** Leaves one file for each door: what it does not name needs no types of other packages, such as Koa's. */
-async function joinTypes(name, doors) {
+async function joinTypes(name) {
   // Node runs this script before the packages are installed.
   const { joinedTypes } = await import('./declarations.mjs')
   const folder = join(root, name, 'dist/types')
-  const files = doors.map((door) => join(folder, name, door))
+  const manifest = readFileSync(join(root, name, 'package.json'), 'utf8')
+  const { exports: doors, peerDependenciesMeta } = JSON.parse(manifest)
+  const files = Object.values(doors).map(({ types }) => join(root, name, types))
   const texts = await Promise.all(files.map((file) => joinedTypes(file)))
   rmSync(folder, { recursive: true })
-  const { peerDependenciesMeta } = JSON.parse(readFileSync(join(root, name, 'package.json'), 'utf8'))
   const optional = Object.keys(peerDependenciesMeta)
   for (const [index, file] of files.entries()) {
     mkdirSync(dirname(file), { recursive: true })

@@ -149,7 +149,7 @@ test('access control imports neither the hub nor the transports', () => {
 })
 
 test('the hub imports the protocol, the log and the contract of channels, and no transport', () => {
-  const may = ['server/hub/', 'protocol/', 'server/log/', 'server/channels/']
+  const may = ['server/hub/', 'protocol/', 'server/log/', 'server/channels/', 'server/shapes.ts']
   assert.deepEqual(foreignImports('server/hub/', may), [])
 })
 
@@ -179,13 +179,21 @@ test('the client imports the protocol, no package, and nothing of the page', () 
   )
 })
 
+/** Files that a package exports. */
+function doorsOf(folder: 'client' | 'server'): readonly string[] {
+  const manifest = readFileSync(join(root, folder, 'package.json'), 'utf8')
+  return Array.from(manifest.matchAll(/"\.\/dist\/([\w-]+)\.js"/g), ([, name]) => `${folder}/${name}.ts`)
+}
+
+/** Imports of files of a package that it does not export. */
+function behindDoors(folder: 'client' | 'server', imports: readonly string[]): readonly string[] {
+  const doors = doorsOf(folder)
+  return imports.filter((found) => !doors.some((door) => found.endsWith(` imports ${door}`)))
+}
+
 test('page, tests and lab import only the client’s doors', () => {
-  const manifest = readFileSync(join(root, 'client/package.json'), 'utf8')
-  const doors = Array.from(manifest.matchAll(/"\.\/dist\/([\w-]+)\.js"/g), ([, name]) => `client/${name}.ts`)
-  const behindTheDoor = importsOf(['client/'], (path) => /^(web|e2e)\//.test(path)).filter(
-    (found) => !doors.some((door) => found.endsWith(` imports ${door}`)),
-  )
-  assert.deepEqual(behindTheDoor, [])
+  const found = importsOf(['client/'], (path) => /^(web|e2e)\//.test(path))
+  assert.deepEqual(behindDoors('client', found), [])
 })
 
 /** Started by `lab-command`, or on their own by a scenario, and everything in `e2e/` that they import. */
@@ -235,31 +243,13 @@ test('the server imports the protocol, and nothing of its application, of types 
 /** Tests of the library may have the page as their example. */
 const isFromTest = /^\S*(\.test|-contract|testing)\.ts imports/
 
-/** The library's doors, which `server/package.json` exports. */
-const doors = [
-  'server/index.ts',
-  'server/documents.ts',
-  // Not doors yet.
-  'server/channels/shapes.ts',
-  'server/config/',
-  'server/library/options.ts',
-  'server/log/sqlite-file.ts',
-  'server/node-internals.ts',
-  'server/output.ts',
-  'server/serving.ts',
-  'server/workers/workers.ts',
-]
-
 test('the page’s server imports the library’s doors, and nothing behind them', () => {
   const isApp = (path: string) => path.startsWith('app/')
   const found = importsOf(['server/', 'client/', 'web/', 'e2e/'], isApp).filter(
     (one) => !isFromTest.test(one),
   )
   assert.ok(found.includes('app/server.ts imports server/index.ts'))
-  assert.deepEqual(
-    found.filter((one) => !doors.some((door) => one.includes(` imports ${door}`))),
-    [],
-  )
+  assert.deepEqual(behindDoors('server', found), [])
 })
 
 test('one module prints the server’s output; other programs print for themselves', () => {

@@ -10,7 +10,7 @@ import { fittingConnections, maxSockets } from './http/open-files.ts'
 import type { OpenedLog } from './log/log.ts'
 import { output } from './output.ts'
 import type { OriginRules } from './security/middleware.ts'
-import { endPart, type HostedLog, type LogHook, Serving, type ServingParts } from './serving.ts'
+import { describeLog, endPart, type HostedLog, type LogHook, Serving, type ServingParts } from './serving.ts'
 import { hostLog, joinLog } from './workers/shared-log.ts'
 import {
   type HostedSiblings,
@@ -133,6 +133,7 @@ export class Engine {
       allowedHosts: settings.allowedHosts,
     }
     this.#role = roleAmong(parts.workers)
+    if (this.#role.name !== 'alone') output.name(this.#role.siblings.name)
     this.#guests = new GuestConnections(
       { ...limits, heartbeatMs: settings.heartbeatMs, maxSockets: maxSockets(openFiles) },
       processTimers,
@@ -155,6 +156,16 @@ export class Engine {
   /** Resolves to the reason when another log has replaced the one in use, and could not be opened. */
   get lost(): Promise<string> {
     return this.#lost.promise
+  }
+
+  /** Number of processes that serve clients. */
+  get workers(): number {
+    return this.#parts.workers
+  }
+
+  /** Where messages are stored, such as `SQLite`, `NATS JetStream` or `SQS, memory`. */
+  get storage(): string {
+    return describeLog(this.#parts.settings)
   }
 
   /** Whether another process of the server has forked this one, and has the log. */

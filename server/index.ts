@@ -16,7 +16,7 @@ import {
   workersOf,
 } from './library/options.ts'
 import { type OutputCode, output } from './output.ts'
-import { secretOfServer } from './workers/workers.ts'
+import { isWorker, secretOfServer } from './workers/workers.ts'
 
 // A star: an application adds the kinds of its types to `Bodies` by declaration merging.
 export type * from '../protocol/bodies.ts'
@@ -32,7 +32,6 @@ export type {
   Prepare,
   Store,
 } from './channels/channel-type.ts'
-export type { Check, Misfit } from './channels/shapes.ts'
 export { type Documents, TooCostly } from './document/document-worker.ts'
 export { serverOptions } from './http/server-options.ts'
 export type { Caller, Limiter } from './library/caller.ts'
@@ -51,6 +50,7 @@ export type { StandardSchema } from './library/standard-schema.ts'
 export type { ReadableLog } from './log/log.ts'
 export type { Authorize, Permit } from './security/permits.ts'
 export { bearerIn } from './security/tickets.ts'
+export type { Check, Misfit } from './shapes.ts'
 export { jsonPieces } from './transports/answers.ts'
 
 /**
@@ -59,7 +59,7 @@ export { jsonPieces } from './transports/answers.ts'
  */
 export async function createCrosswind(options: CrosswindOptions): Promise<Crosswind> {
   checkOptions(options)
-  output.trace(process.env.CROSSWIND_DEBUG)
+  output.trace(process.env.CROSSWIND_DEBUG, !isWorker())
   const { path, authorize, secret = secretOfServer() ?? randomBytes(32).toString('base64url') } = options
   const { drainMs = usualDrainMs, holdMs = longestHoldMs, documents = {}, signal } = options
   const settings = settingsOf(options)

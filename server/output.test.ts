@@ -1,12 +1,10 @@
 // How the server's failures and its other lines are printed, as text and as JSON.
 
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import { collectTraces, createManualTime } from '../protocol/testing.ts'
 import { trace } from '../protocol/trace.ts'
-import { Output, outputLevels } from './output.ts'
+import { Output } from './output.ts'
 
 function printing() {
   const time = createManualTime()
@@ -52,7 +50,8 @@ test('any number of kinds prints a bounded number of lines', () => {
 test('as JSON a line has time, level, code, message and fields, including a failure’s stack', () => {
   const { time, lines, output } = printing()
   const objects: Readonly<Record<string, unknown>>[] = []
-  output.use('json', 'worker-2', { write: (line) => void objects.push(JSON.parse(line)) })
+  output.name('worker-2')
+  output.use('json', { write: (line) => void objects.push(JSON.parse(line)) })
   output.say('worker-ended', 'A worker ended.', { worker: 'worker-1' })
   for (let index = 0; index < 3; index += 1)
     output.incident('request-failed', 'A request failed', new Error('a\nb'))
@@ -72,8 +71,8 @@ test('as JSON a line has time, level, code, message and fields, including a fail
   assert.match(String(failed?.error), /^Error: a\nb\n {4}at /)
   assert.deepEqual([repeated?.code, repeated?.repeats, objects.length], ['request-failed', 2, 3])
   assert.deepEqual(lines, [])
-  const { 'request-failed': failures, 'worker-ended': ends, crashed, started } = output.incidents()
-  assert.deepEqual([failures, ends, crashed, started], [3, 1, 0, undefined])
+  const { 'request-failed': failures, 'worker-ended': ends, crashed, 'log-up': up } = output.incidents()
+  assert.deepEqual([failures, ends, crashed, up], [3, 1, 0, undefined])
 })
 
 test('a trace is a line with time and section, on standard error, and names one of several processes', () => {
@@ -90,7 +89,7 @@ test('a trace is a line with time and section, on standard error, and names one 
   // The library asks again for what its application has turned on.
   output.trace('hub,nothing')
   trace.hub?.('w1-1 goes to main')
-  output.use('text', 'worker-1')
+  output.name('worker-1')
   trace.hub?.('w1-2 goes to main')
   assert.match(lines.shift() ?? '', /^There is nothing named nothing to trace; there are uplink, .*\n$/)
   assert.deepEqual(lines, [
@@ -103,7 +102,7 @@ test('a trace as JSON is a line of level debug among the others', () => {
   using _off = collectTraces('')
   const { lines, output } = printing()
   const objects: Readonly<Record<string, unknown>>[] = []
-  output.use('json', 'server', { write: (line) => void objects.push(JSON.parse(line)) })
+  output.use('json', { write: (line) => void objects.push(JSON.parse(line)) })
   output.trace('log')
   trace.log?.('w1-1 stored as 1')
   trace.hub?.('is off')
@@ -112,11 +111,17 @@ test('a trace as JSON is a line of level debug among the others', () => {
   assert.deepEqual([others, lines], [[], []])
 })
 
-test('docs/operating.md lists exactly the existing codes with their levels', () => {
-  const page = readFileSync(join(import.meta.dirname, '../docs/operating.md'), 'utf8')
-  const listed = page.matchAll(/^\| `([a-z\d-]+)` \| (info|warn|error|fatal) \|/gm)
-  assert.deepEqual(
-    Array.from(listed, ([, code, level]) => [code, level]),
-    Object.entries(outputLevels),
+test('an application has lines of its own, and no others of the library’s codes', () => {
+  const { lines, output } = printing()
+  const own = output.with({ 'pump-started': 'info', 'pump-stuck': 'error' })
+  own.say('pump-started', 'The pump runs.')
+  own.incident('pump-stuck', 'The pump is stuck')
+  own.say('log-up', 'The log is back.')
+  assert.deepEqual(lines, ['  The pump runs.', 'The pump is stuck', '  The log is back.'])
+  const { 'pump-stuck': stuck, 'pump-started': started } = output.incidents()
+  assert.deepEqual([stuck, started], [1, undefined])
+  assert.throws(
+    () => output.with({ 'log-up': 'info' }),
+    /^Error: output: the code "log-up" is taken; choose another\.$/,
   )
 })

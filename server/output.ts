@@ -5,26 +5,18 @@ import pino from 'pino'
 import type { Clock } from '../protocol/time.ts'
 import { turnOnTraces } from '../protocol/trace.ts'
 
-/** Codes of the lines, for programs. docs/operating.md explains each. */
+type Level = 'info' | 'warn' | 'error' | 'fatal'
+
+/** Codes of the library's lines, for programs. docs/operating.md explains each. */
 export const outputLevels = {
-  started: 'info',
-  stopping: 'info',
-  stopped: 'info',
   'not-started': 'fatal',
   crashed: 'fatal',
   'process-warning': 'warn',
-  'certificate-made': 'info',
   'message-limit-lowered': 'info',
   'connections-limited': 'warn',
-  'browser-not-opened': 'info',
   'trace-unknown': 'warn',
   'worker-ended': 'error',
-  'front-failed': 'error',
   'part-not-closed': 'error',
-  'sensor-trouble': 'warn',
-  'sensor-recovered': 'info',
-  'sensor-note': 'info',
-  'reading-not-stored': 'error',
   'log-awaited': 'warn',
   'log-down': 'error',
   'log-up': 'info',
@@ -42,7 +34,7 @@ export const outputLevels = {
   'connection-failed': 'error',
   'http2-violation': 'warn',
   'many-failures': 'error',
-} as const satisfies Record<string, 'info' | 'warn' | 'error' | 'fatal'>
+} as const satisfies Record<string, Level>
 
 export type OutputCode = keyof typeof outputLevels
 type Fields = Readonly<Record<string, unknown>>
@@ -63,8 +55,8 @@ const quietMs = 10_000
 /** More than there are reporting sites; beyond it all others are one kind. */
 const maxKinds = 100
 
-/** Prints text until `use` selects JSON. */
-export class Output {
+/** Prints text until `use` selects JSON. `Own` are an application's codes; see `with`. */
+export class Output<Own extends string = never> {
   readonly #parts: OutputParts
   #json: pino.Logger | null = null
   /** The process's, as in the metrics. */
@@ -72,24 +64,42 @@ export class Output {
   /** The sections that were asked for last. */
   #traced = ''
   readonly #repeats = new Map<string, number>()
-  // From 0, so that the first one is an increase for Prometheus.
-  readonly #incidents: Record<string, number> = Object.fromEntries(
-    Object.entries(outputLevels).flatMap(([code, level]) => (level === 'info' ? [] : [[code, 0]])),
-  )
+  readonly #levels: Record<string, Level> = {}
+  readonly #incidents: Record<string, number> = {}
 
   constructor(parts: Partial<OutputParts> = {}) {
     const later = (run: () => void, delayMs: number) => void setTimeout(run, delayMs).unref()
     const out = forgiving(process.stdout)
     const err = forgiving(process.stderr)
     this.#parts = { out, err, later, now: Date.now, ...parts }
+    this.with(outputLevels)
+  }
+
+  /**
+   * The same output, with lines of an application's own: `output.with({ started: 'info' })` can `say('started', …)`.
+   * Throws if a code is taken.
+   */
+  with<More extends string>(levels: Readonly<Record<More, Level>>): Output<Own | More> {
+    for (const [code, level] of Object.entries<Level>(levels)) {
+      if (code in this.#levels) throw new Error(`output: the code "${code}" is taken; choose another.`)
+      this.#levels[code] = level
+      // From 0, so that the first one is an increase for Prometheus.
+      if (level !== 'info') this.#incidents[code] = 0
+    }
+    return this as unknown as Output<Own | More>
+  }
+
+  /** This process's name in JSON and traces, if a server has several. */
+  name(name: string): void {
+    this.#name = name
   }
 
   /** JSON is written to `out` synchronously, so that nothing is lost at an exit. */
-  use(format: 'text' | 'json', name: string, out: Destination = standardOutput()): void {
-    this.#name = name
+  use(format: 'text' | 'json', out: Destination = standardOutput()): void {
     const settings: pino.LoggerOptions = {
       level: 'debug',
-      base: { process: name, pid: process.pid },
+      base: null,
+      mixin: () => ({ process: this.#name, pid: process.pid }),
       messageKey: 'message',
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (level) => ({ level }) },
@@ -98,18 +108,18 @@ export class Output {
   }
 
   /** `text` replaces the message for people. */
-  say(code: OutputCode, message: string, fields: Fields = {}, text?: string): void {
+  say(code: OutputCode | Own, message: string, fields: Fields = {}, text?: string): void {
     this.count(code)
     this.#print(code, message, fields, text)
   }
 
   /** Counts an event that is reported to somebody else instead. */
-  count(code: OutputCode): void {
-    if (outputLevels[code] !== 'info') this.#incidents[code] = (this.#incidents[code] ?? 0) + 1
+  count(code: OutputCode | Own): void {
+    if (this.#levels[code] !== 'info') this.#incidents[code] = (this.#incidents[code] ?? 0) + 1
   }
 
-  #print(code: OutputCode, message: string, fields: Fields = {}, text?: string): void {
-    const level = outputLevels[code]
+  #print(code: OutputCode | Own, message: string, fields: Fields = {}, text?: string): void {
+    const level = this.#levels[code] ?? 'error'
     if (this.#json) this.#json[level]({ code, ...fields }, message)
     else if (level === 'info') this.#parts.out.write(`${text ?? `  ${message}`}\n`)
     else this.#parts.err.write(`${text ?? message}\n`)
@@ -120,7 +130,7 @@ export class Output {
    * the same words and origin are one kind, whose repeats are counted and printed after ten
    * seconds.
    */
-  incident(code: OutputCode, what: string, cause?: unknown): void {
+  incident(code: OutputCode | Own, what: string, cause?: unknown): void {
     this.count(code)
     const known = `${what} ${placeOf(cause)}`
     const isRoom = this.#repeats.has(known) || this.#repeats.size < maxKinds

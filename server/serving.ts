@@ -118,6 +118,11 @@ export class Serving {
     this.documents = documents
     const maxMessageBytes = Math.min(settings.limits.maxMessageBytes, maxBytes)
     this.limits = { ...settings.limits, maxMessageBytes }
+    if (leads && maxBytes < settings.limits.maxMessageBytes)
+      output.say(
+        'message-limit-lowered',
+        `Messages may have ${maxBytes} bytes: ${settings.broker === 'sqs' ? 'SQS accepts no larger ones' : 'NATS accepts no larger ones (max_payload in its configuration)'}.`,
+      )
     this.health = new Health({
       timers,
       outage,

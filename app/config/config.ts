@@ -6,12 +6,18 @@ import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import type { z } from 'zod'
 import { suggestion } from '../../scripts/suggestion.ts'
-import { ConfigError, checked, notAllowed } from '../../server/config/checking.ts'
-import { misfitsOfLimits } from '../../server/config/engine-settings.ts'
-import { type ConfigKey, fieldNotes, flagOf } from '../../server/config/fields.ts'
+import {
+  ConfigError,
+  type ConfigKey,
+  checked,
+  fieldNotes,
+  flagOf,
+  misfitsOfLimits,
+  notAllowed,
+} from '../../server/settings.ts'
 import { type Config, configKeys, configSchema, defaultConfig } from './schema.ts'
 
-export { ConfigError } from '../../server/config/checking.ts'
+export { ConfigError } from '../../server/settings.ts'
 export { type Config, defaultConfig, defineConfig } from './schema.ts'
 
 export interface ConfigSources {

@@ -3,10 +3,10 @@
 
 import { z } from 'zod'
 import { shareNames, transportNames, windowHttpVersions } from '../../protocol/modes.ts'
-import { engineShape as engine } from '../../server/config/engine-settings.ts'
 import {
   type ConfigKey,
   choice,
+  engineShape as engine,
   group,
   type Immutable,
   keysOf,
@@ -15,7 +15,7 @@ import {
   text,
   whole,
   wholeOrAuto,
-} from '../../server/config/fields.ts'
+} from '../../server/settings.ts'
 
 export const configSchema = z.strictObject({
   transport: choice(transportNames, 'sse').describe('Default transport; each window can choose another'),

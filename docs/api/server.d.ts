@@ -32,6 +32,9 @@ declare class Caller {
   publish(draft: Draft): Promise<Stored$1>;
   mustPace(what: string): void;
 }
+declare class ConfigError extends Error {
+  name: string;
+}
 declare class Crosswind {
   #private;
   readonly handler: Handlers['handler'];
@@ -42,6 +45,8 @@ declare class Crosswind {
   readonly attach: (server: AnyServer, how?: {
     readonly requests?: boolean;
   }) => void;
+  get workers(): number;
+  get storage(): string;
   get isWorker(): boolean;
   readonly listen: ({ host, port, http1Port, cert, key }: Listening, answer?: Answer$1) => Promise<Ports>;
   readonly ready: () => {
@@ -122,6 +127,21 @@ declare class Crosswind {
     readonly drainMs?: number;
   }) => Promise<void>;
 }
+declare class LogFileError extends Error {
+  readonly name = "LogFileError";
+}
+declare class Output<Own extends string = never> {
+  #private;
+  constructor(parts?: Partial<OutputParts>);
+  with<More extends string>(levels: Readonly<Record<More, Level>>): Output<Own | More>;
+  name(name: string): void;
+  use(format: 'text' | 'json', out?: Destination): void;
+  say(code: OutputCode | Own, message: string, fields?: Fields, text?: string): void;
+  count(code: OutputCode | Own): void;
+  incident(code: OutputCode | Own, what: string, cause?: unknown): void;
+  trace(list?: string, saysUnknown?: boolean): void;
+  incidents(): Readonly<Record<string, number>>;
+}
 declare class Refusal extends Error {
   readonly name = "Refusal";
   readonly code: RefusalCode;
@@ -142,6 +162,8 @@ declare class TooCostly extends Error {
   readonly name = "TooCostly";
 }
 declare const anySchema: Schema;
+declare const boolean: Check;
+declare const channelName: Check;
 declare const contentNumbers: {
   gone: number;
   deleted: number;
@@ -199,8 +221,95 @@ declare const engineSchema: z.ZodObject<{
     outboxBytes: z.ZodDefault<z.ZodInt>;
   }, z.core.$strict>>;
 }, z.core.$strict>;
+declare const engineShape: {
+  allowedOrigins: z.ZodDefault<z.ZodArray<z.ZodString>>;
+  allowedHosts: z.ZodDefault<z.ZodArray<z.ZodString>>;
+  broker: z.ZodDefault<z.ZodPreprocess<z.ZodLiteral<"embedded" | "nats" | "sqs">, unknown>>;
+  storage: z.ZodDefault<z.ZodPreprocess<z.ZodLiteral<"memory" | "sqlite">, unknown>>;
+  nats: z.ZodPrefault<z.ZodObject<{
+    servers: z.ZodDefault<z.ZodArray<z.ZodString>>;
+    stream: z.ZodDefault<z.ZodString>;
+    replicas: z.ZodDefault<z.ZodPreprocess<z.ZodLiteral<0 | 1 | 3 | 5>, unknown>>;
+    credentialsFile: z.ZodDefault<z.ZodNullable<z.ZodString>>;
+  }, z.core.$strict>>;
+  sqs: z.ZodPrefault<z.ZodObject<{
+    endpoint: z.ZodDefault<z.ZodNullable<z.ZodURL>>;
+    region: z.ZodDefault<z.ZodString>;
+    queue: z.ZodDefault<z.ZodString>;
+    visibilitySeconds: z.ZodDefault<z.ZodInt>;
+    maxReceives: z.ZodDefault<z.ZodInt>;
+  }, z.core.$strict>>;
+  durability: z.ZodDefault<z.ZodPreprocess<z.ZodLiteral<"machine" | "process">, unknown>>;
+  heartbeatMs: z.ZodDefault<z.ZodInt>;
+  limits: z.ZodPrefault<z.ZodObject<{
+    maxMessageBytes: z.ZodDefault<z.ZodInt>;
+    maxWindows: z.ZodDefault<z.ZodInt>;
+    maxConnections: z.ZodDefault<z.ZodInt>;
+    maxChannels: z.ZodDefault<z.ZodInt>;
+    newChannelsPerHour: z.ZodDefault<z.ZodInt>;
+    channelsPerWindow: z.ZodDefault<z.ZodInt>;
+    messagesPerSecond: z.ZodDefault<z.ZodInt>;
+    statesPerSecond: z.ZodDefault<z.ZodInt>;
+    stateBytes: z.ZodDefault<z.ZodInt>;
+    stateBytesPerSecond: z.ZodDefault<z.ZodInt>;
+    bodySeconds: z.ZodDefault<z.ZodInt>;
+    connectionBytes: z.ZodDefault<z.ZodInt>;
+    unfinishedBytes: z.ZodDefault<z.ZodInt>;
+    queueBytesPerWindow: z.ZodDefault<z.ZodInt>;
+    streamsPerSession: z.ZodDefault<z.ZodInt>;
+    logMessages: z.ZodDefault<z.ZodInt>;
+    logBytes: z.ZodDefault<z.ZodInt>;
+    memoryMessages: z.ZodDefault<z.ZodInt>;
+    memoryBytes: z.ZodDefault<z.ZodInt>;
+    logHours: z.ZodDefault<z.ZodInt>;
+    documentBytes: z.ZodDefault<z.ZodInt>;
+    documentSeconds: z.ZodDefault<z.ZodInt>;
+    documentMegabytes: z.ZodDefault<z.ZodInt>;
+    outboxMessages: z.ZodDefault<z.ZodInt>;
+    outboxBytes: z.ZodDefault<z.ZodInt>;
+  }, z.core.$strict>>;
+};
+declare const fieldNotes: z.core.$ZodRegistry<FieldNotes, z.core.$ZodType<unknown, unknown, z.core.$ZodTypeInternals<unknown, unknown>>>;
+declare const group: <Shape extends z.ZodRawShape>(shape: Shape) => z.ZodPrefault<z.ZodObject<{ -readonly [P in keyof Shape]: Shape[P]; }, z.core.$strict>>;
 declare const httpVersions: readonly ['2', '1.1'];
+declare const isBase64: (given: string) => boolean;
+declare const isWorker: () => boolean;
+declare const jsonBody: Check;
+declare const matching: (must: string, fits: (text: string) => boolean) => Check;
+declare const nameOf: (most: number) => Check;
+declare const number: Check;
+declare const orNull: (check: Check) => Check;
+declare const output: Output<never>;
+declare const outputLevels: {
+  readonly 'not-started': 'fatal';
+  readonly crashed: 'fatal';
+  readonly 'process-warning': 'warn';
+  readonly 'message-limit-lowered': 'info';
+  readonly 'connections-limited': 'warn';
+  readonly 'trace-unknown': 'warn';
+  readonly 'worker-ended': 'error';
+  readonly 'part-not-closed': 'error';
+  readonly 'log-awaited': 'warn';
+  readonly 'log-down': 'error';
+  readonly 'log-up': 'info';
+  readonly 'log-lost-messages': 'error';
+  readonly 'log-replaced': 'error';
+  readonly 'restart-failed': 'error';
+  readonly 'log-failed': 'error';
+  readonly 'document-failed': 'error';
+  readonly 'document-quarantined': 'warn';
+  readonly 'part-failed': 'error';
+  readonly 'stream-failed': 'error';
+  readonly 'request-failed': 'error';
+  readonly 'frame-failed': 'error';
+  readonly 'websocket-failed': 'error';
+  readonly 'connection-failed': 'error';
+  readonly 'http2-violation': 'warn';
+  readonly 'many-failures': 'error';
+};
+declare const path$1: () => z.ZodDefault<z.ZodNullable<z.ZodString>>;
 declare const regions: readonly ['shared', 'own'];
+declare const rule: (must: string, fits: (value: unknown) => boolean) => Check;
 declare const shorten: (value: unknown) => string;
 declare const statuses: {
   readonly 'not-json': 400;
@@ -253,17 +362,36 @@ declare const statuses: {
   readonly 'log-unavailable': 503;
   readonly 'log-full': 503;
 };
+declare const text: Check;
+declare const updateBody: Check;
 declare const windowHttpVersions: readonly ['3', '2', '1.1'];
 declare function bearerIn({ authorization }: IncomingHttpHeaders): string | null;
+declare function checkLogFile(given: string): void;
+declare function checked<Schema extends z.ZodObject>(schema: Schema, keys: readonly ConfigKey[], given: unknown, from: string, wayOut: string): z.output<Schema>;
+declare function choice<const Value extends string | number>(values: readonly Value[], initial: NoInfer<Value>): z.ZodDefault<z.ZodPreprocess<z.ZodLiteral<Value>, unknown>>;
+declare function copyLogFile(file: string, copy: string): number;
 declare function createCrosswind(options: CrosswindOptions): Promise<Crosswind>;
+declare function field<Schema extends z.ZodType>(schema: Schema, allowed: string, fromText?: FieldNotes['fromText']): Schema;
+declare function flagOf(path: readonly string[]): string;
 declare function handlersBelow(path: string, { handleRequest, takes }: RequestsOf): {
   handler: (request: AnyRequest, response: AnyResponse, next?: () => void) => void;
   express: () => (request: AnyRequest, response: AnyResponse, next?: () => void) => void;
   koa: () => (ctx: KoaContext, next: () => Promise<unknown>) => Promise<void>;
   fastify(instance: FastifyLike): Promise<void>;
 };
+declare function isLocked(given: string): boolean;
 declare function jsonPieces(value: unknown): Generator<string>;
+declare function keysOf(schema: z.ZodObject, { prefix }?: {
+  readonly prefix?: string;
+}): ConfigKey[];
+declare function list(most: number, check: Check): Check;
+declare function misfitsOfLimits(limits: EngineSettings['limits'], originOf: (key: string) => string): Generator<string>;
+declare function notAllowed({ key, allowed }: ConfigKey, value: unknown, from: string): ConfigError;
+declare function object(required: Fields$1, optional?: Fields$1): Check;
 declare function performTasks(schema: Schema, own?: Tasks): void;
+declare function printAs(format: 'text' | 'json'): void;
+declare function quantity(from: number, to: number, initial: number): z.ZodDefault<z.ZodNumber>;
+declare function reportFailedStart(sentence: string, error: unknown): void;
 declare function serverOptions(): {
   handshakeTimeout: number;
   maxHeaderSize: number;
@@ -286,13 +414,29 @@ declare function serverOptions(): {
   streamResetBurst: number;
   streamResetRate: 100;
 };
+declare function text$1(allowed: string, initial: string, pattern?: RegExp): z.ZodDefault<z.ZodString>;
+declare function whole(from: number, to: number, initial: number): z.ZodDefault<z.ZodInt>;
+declare function wholeOrAuto(from: number, to: number, initial: number): z.ZodDefault<z.ZodUnion<readonly [z.ZodLiteral<"auto">, z.ZodInt]>>;
+declare function within(step: string | number, misfit: Misfit | null): Misfit | null;
 declare namespace documents_d_exports {
   export { BadUpdate, Schema, Tasks, anySchema, contentNumbers, performTasks, shorten };
 }
 declare namespace index_d_exports {
   export { Authorize, Bodies, Caller, ChannelInfo, ChannelRule, ChannelType, Check, ClientInfo, Content, Crosswind, CrosswindOptions, DocumentOptions, DocumentUpdate, Documents, Draft, Expiry, Fold, Gate, JsonRule, Keep, Kind, KindRules, Limiter, Listening, Message, Misfit, Permit, Prepare, ReadableLog, Received, Refusal, Revoked, StandardSchema, Storage, Store, Stored, TooCostly, UpdateBody, YjsRule, bearerIn, createCrosswind, jsonPieces, serverOptions };
 }
-export { index_d_exports as ".", documents_d_exports as "./documents" };
+declare namespace log_file_d_exports {
+  export { LogFileError, checkLogFile, copyLogFile, isLocked };
+}
+declare namespace program_d_exports {
+  export { Output, OutputCode, isWorker, output, printAs, reportFailedStart };
+}
+declare namespace settings_d_exports {
+  export { ConfigError, ConfigKey, Immutable, checked, choice, engineShape, field, fieldNotes, flagOf, group, keysOf, misfitsOfLimits, notAllowed, path$1 as path, quantity, text$1 as text, whole, wholeOrAuto };
+}
+declare namespace shapes_d_exports {
+  export { Check, Misfit, boolean, channelName, isBase64, jsonBody, list, matching, nameOf, number, object, orNull, rule, text, updateBody, within };
+}
+export { index_d_exports as ".", documents_d_exports as "./documents", log_file_d_exports as "./log-file", program_d_exports as "./program", settings_d_exports as "./settings", shapes_d_exports as "./shapes" };
 import * as Y from "yjs";
 import { Doc } from "yjs";
 import { Duplex } from "node:stream";
@@ -348,6 +492,16 @@ interface ClientInfo {
   readonly droppedMessages: number;
   readonly heardAt: number | null;
 }
+interface ConfigKey extends FieldNotes {
+  readonly key: string;
+  readonly meaning: string;
+  readonly path: readonly string[];
+  readonly flag: string;
+  readonly variable: string;
+  readonly initial: unknown;
+  readonly schema: z.ZodType;
+  readonly group: string | null;
+}
 interface Content {
   readonly channel: string;
   readonly kinds: readonly Kind[];
@@ -377,6 +531,9 @@ interface CrosswindOptions {
 interface Cursor {
   readonly epoch: string;
   readonly seq: number;
+}
+interface Destination {
+  write(text: string): unknown;
 }
 interface DocumentOptions {
   readonly schema?: Schema;
@@ -435,6 +592,10 @@ interface FastifyReplyLike {
   getHeaders(): Record<string, number | string | string[] | undefined>;
   hijack(): unknown;
   callNotFound(): unknown;
+}
+interface FieldNotes {
+  readonly allowed: string;
+  readonly fromText: (text: string) => unknown;
 }
 interface Gate {
   readonly pass: (draft: Draft, acceptedAt: number, store: Store) => number | Promise<number>;
@@ -542,6 +703,12 @@ interface OldestContent {
   readonly messages: readonly Message[];
   readonly after: Cursor;
 }
+interface OutputParts {
+  readonly out: Destination;
+  readonly err: Destination;
+  readonly later: (run: () => void, delayMs: number) => void;
+  readonly now: Clock;
+}
 interface Permit {
   readonly read: readonly string[];
   readonly write: readonly string[];
@@ -643,19 +810,24 @@ type ByHttp<Place> = Readonly<Record<HttpVersion, Place> & Partial<Record<Window
 type ChannelRule = JsonRule | YjsRule | ChannelType;
 type Check = (value: unknown) => Misfit | null;
 type Client = readonly unknown[];
+type Clock = () => number;
 type ConnectHandler = (request: Http2ServerRequest, response: Http2ServerResponse | Duplex) => void;
 type Durability = 'process' | 'machine';
 type End = () => void | Promise<void>;
 type EngineSettings = Immutable<z.output<typeof engineSchema>>;
+type Fields = Readonly<Record<string, unknown>>;
+type Fields$1 = Readonly<Record<string, Check>>;
 type Fold<K extends Kind> = (messages: readonly Message<K>[]) => Bodies[K] | Promise<Bodies[K]>;
 type Handlers = ReturnType<typeof handlersBelow>;
 type HttpVersion = (typeof httpVersions)[number];
 type Identified = Pick<Draft, 'channel' | 'id' | 'from'>;
 type Immutable<Value> = Value extends readonly (infer Item)[] ? readonly Immutable<Item>[] : Value extends object ? { readonly [Key in keyof Value]: Immutable<Value[Key]>; } : Value;
 type Kind = keyof Bodies;
+type Level = 'info' | 'warn' | 'error' | 'fatal';
 type Limiter = (caller: Pick<Caller, 'connection'>) => void;
 type LogHook = (log: ReadableLog) => End | undefined;
 type OnMessage = (message: Message, cursor: string, text?: string) => void;
+type OutputCode = keyof typeof outputLevels;
 type Ports = ByHttp<number>;
 type Prepare = (content: Content, messages: () => readonly Message[], store: Store) => Promise<void> | null;
 type RefusalCode = keyof typeof statuses;

@@ -6,7 +6,7 @@ import { createServer } from 'node:http'
 import type { TestContext } from 'node:test'
 import { openPort } from '../../scripts/open-port.ts'
 import { createCrosswind, type StandardSchema } from '../../server/index.ts'
-import { output } from '../../server/output.ts'
+import { output } from '../../server/program.ts'
 
 /** `command`: what the shell does, which starts it by `exec "$@"`. Its standard output and error are pipes. */
 export async function startApplicationProcess(t: TestContext, command: string) {

@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { text as consume } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { ensureCertificate } from '../../certs/certificate.ts'
 import { type ConnectOptions, connect } from '../../client/connect.ts'
@@ -13,7 +15,7 @@ import { createCrosswind } from '../../server/index.ts'
 import { createNodePlatform } from '../clients/client.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
 import { type Said, start } from './testing.ts'
-import { startWithWorkers } from './workers-process.ts'
+import { forkWorkers, startWithWorkers } from './workers-process.ts'
 
 const certificate = (t: TestContext) => ensureCertificate({ directory: temporaryFolder(t), now: new Date() })
 
@@ -162,6 +164,32 @@ test('what an application is told counts in its figures, too', async (t) => {
   t.after(() => http.close())
   const { status } = await http.ask({ path: '/realtime/channels/room.1' })
   assert.deepEqual([status, told.length, await count()], [500, 1, before + 1])
+})
+
+test('each process prints JSON under its name, and the first one why a worker cannot serve', {
+  skip: process.platform !== 'linux' && 'the system spreads connections over processes only on Linux',
+}, async (t) => {
+  const { certFile, keyFile } = await certificate(t)
+  const print = async (files: { readonly certFile: string; readonly keyFile: string }) => {
+    const child = forkWorkers(files, true)
+    t.after(() => child.kill('SIGKILL'))
+    child.once('message', () => child.kill('SIGTERM'))
+    const text = child.stdout ? await consume(child.stdout) : ''
+    return text
+      .trim()
+      .split('\n')
+      .map((line): { code: string; process: string; message: string } => JSON.parse(line))
+  }
+  const served = await print({ certFile, keyFile })
+  assert.deepEqual(served.map((line) => `${line.process}: ${line.code}`).toSorted(), [
+    'log: serving',
+    'worker-1: serving',
+    'worker-2: serving',
+  ])
+  const missing = join(temporaryFolder(t), 'missing.pem')
+  const [{ code, process: name, message } = {}, ...others] = await print({ certFile: missing, keyFile })
+  assert.deepEqual([code, name, others], ['not-started', 'log', []])
+  assert.match(message ?? '', /^The rooms did not open\. .*missing\.pem/)
 })
 
 test('several processes serve on the same ports: one log, one secret, one set of figures', {

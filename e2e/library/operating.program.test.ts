@@ -1,12 +1,15 @@
 // Operating an application's server: copies of the log, and the history of documents.
 
 import assert from 'node:assert/strict'
-import { copyFileSync, mkdirSync } from 'node:fs'
+import { copyFileSync, mkdirSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import * as Y from 'yjs'
+import { z } from 'zod'
 import { temporaryFolder } from '../../scripts/folder-testing.ts'
 import { type CrosswindOptions, createCrosswind } from '../../server/index.ts'
+import { checkLogFile, copyLogFile, isLocked, LogFileError } from '../../server/log-file.ts'
+import { checked, engineShape, keysOf, whole } from '../../server/settings.ts'
 import { connectHttp, type HttpClient, textOf } from '../clients/http-client.ts'
 import { start } from './testing.ts'
 import { startDocuments } from './yjs-testing.ts'
@@ -39,6 +42,41 @@ test('a copy of the log has what was stored before, and a server begins with it'
   const other = await open(t, { storage: { kind: 'sqlite', folder: restored } })
   assert.deepEqual(await textsOn(other, 'room.1'), ['one', 'two'])
   assert.deepEqual(await textsOn(crosswind, 'room.1'), ['one', 'two', 'three'])
+})
+
+test('a log’s file is copied and checked without its server, and says whether one has it open', async (t) => {
+  const folder = temporaryFolder(t)
+  const file = join(folder, 'log.db')
+  const crosswind = await open(t, { storage: { kind: 'sqlite', folder } })
+  for (const text of ['one', 'two']) await crosswind.publish('room.1', text)
+  assert.equal(isLocked(file), true)
+  const copy = join(folder, 'copy.db')
+  assert.equal(copyLogFile(file, copy), 2)
+  await crosswind.close({ drainMs: 0 })
+  assert.equal(isLocked(file), false)
+  checkLogFile(copy)
+  truncateSync(copy, 6000)
+  assert.throws(() => checkLogFile(copy), LogFileError)
+})
+
+test('a program has settings of its own beside the limits of Crosswind', async (t) => {
+  const schema = z.strictObject({
+    ownPort: whole(0, 65_535, 8443).describe('Port for the pump'),
+    limits: engineShape.limits,
+  })
+  const keys = keysOf(schema, { prefix: 'PUMP' })
+  const given = checked(schema, keys, { limits: { messagesPerSecond: 5 } }, 'pump.json', '.')
+  assert.deepEqual([given.ownPort, given.limits.messagesPerSecond], [8443, 5])
+  assert.equal((await open(t, { limits: given.limits })).limits.messagesPerSecond, 5)
+  const { flag, variable, meaning, allowed, initial } = keys[0] ?? assert.fail()
+  assert.deepEqual(
+    [flag, variable, meaning, allowed, initial],
+    ['--own-port', 'PUMP_OWN_PORT', 'Port for the pump', 'whole numbers from 0 to 65535', 8443],
+  )
+  assert.throws(() => checked(schema, keys, { limits: { maxWindow: 1 } }, 'pump.json', '.'), {
+    name: 'ConfigError',
+    message: /^There is no key limits\.maxWindow \(from pump\.json\); did you mean limits\.maxWindows\?/,
+  })
 })
 
 test('a copy does not replace a file, and a log in memory has no copy', async (t) => {

@@ -16,6 +16,11 @@ import { debug } from '@crosswind/client/debug'
 import { keptDrafts } from '@crosswind/client/drafts'
 import { sharedConnection } from '@crosswind/client/share'
 import { type ChannelType, createCrosswind, Refusal, serverOptions } from '@crosswind/server'
+import { copyLogFile } from '@crosswind/server/log-file'
+import { output, printAs } from '@crosswind/server/program'
+import { checked, engineShape, keysOf, whole } from '@crosswind/server/settings'
+import { list, object, text } from '@crosswind/server/shapes'
+import { z } from 'zod'
 import { createServer } from 'node:http'
 import { createSecureServer } from 'node:http2'
 
@@ -44,7 +49,7 @@ const guests: ChannelType = {
   name: 'guests',
   kinds: {
     guests: {
-      body: () => null,
+      body: object({ names: list(20, text) }),
       fold: (messages) => ({ names: messages.flatMap(({ body }) => ('names' in body ? body.names : [])) }),
     },
   },
@@ -60,6 +65,16 @@ const server = await createCrosswind({
 server.attach(createServer())
 server.attach(createSecureServer({ ...serverOptions(), cert: '', key: '' }))
 for await (const { data, cursor } of server.read('room.1')) console.log(data, cursor.length)
+
+printAs('json')
+const lines = output.with({ 'pump-started': 'info' })
+lines.say('pump-started', 'The pump runs.', { litres: 30 })
+// @ts-expect-error: no such code.
+lines.say('pump-stopped', 'The pump is stuck.')
+const schema = z.strictObject({ port: whole(0, 65_535, 8443), limits: engineShape.limits })
+const settings = checked(schema, keysOf(schema), {}, 'pump.json', '.')
+console.log(settings.port.toFixed(), copyLogFile('log.db', 'copy.db').toFixed())
+await createCrosswind({ path: '/realtime', channels: {}, authorize: 'everyone', limits: settings.limits })
 // @ts-expect-error: the rule of a channel has no such kind.
 await createCrosswind({ path: '/realtime', channels: { one: { kind: 'xml' } }, authorize: 'everyone' })
 `

@@ -6,6 +6,7 @@ import type { TestContext } from 'node:test'
 import Koa from 'koa'
 import { loadCertificate } from '../../certs/certificate.ts'
 import { createCrosswind } from '../../server/index.ts'
+import { isWorker, output, printAs, reportFailedStart } from '../../server/program.ts'
 
 interface Started {
   readonly ports: { readonly '2': number; readonly '1.1': number }
@@ -15,7 +16,7 @@ export async function startWithWorkers(
   t: TestContext,
   files: { readonly certFile: string; readonly keyFile: string },
 ) {
-  const child = fork(import.meta.filename, [files.certFile, files.keyFile])
+  const child = forkWorkers(files)
   t.after(() => child.kill('SIGKILL'))
   const ended = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>
   const [{ ports }] = (await Promise.race([
@@ -23,6 +24,14 @@ export async function startWithWorkers(
     ended.then(([code, signal]) => Promise.reject(new Error(`It ended with ${signal ?? code}.`))),
   ])) as [Started]
   return { child, ports, ended }
+}
+
+/** Its standard output is a pipe with `silent`. A worker of a program whose `certFile` is missing cannot serve. */
+export function forkWorkers(
+  { certFile, keyFile }: { readonly certFile: string; readonly keyFile: string },
+  silent = false,
+) {
+  return fork(import.meta.filename, [certFile, keyFile], { silent })
 }
 
 async function serve(certFile: string, keyFile: string): Promise<void> {
@@ -36,8 +45,12 @@ async function serve(certFile: string, keyFile: string): Promise<void> {
   app.use(async (ctx) => {
     ctx.body = ctx.path === '/metrics' ? await crosswind.metrics() : String(process.pid)
   })
-  const { cert, key } = await loadCertificate({ certFile, keyFile }, new Date())
+  // The first process opens no port.
+  const { cert, key } = isWorker()
+    ? await loadCertificate({ certFile, keyFile }, new Date())
+    : { cert: '', key: '' }
   const ports = await crosswind.listen({ port: 0, http1Port: 0, cert, key }, app.callback() as never)
+  output.with({ serving: 'info' }).say('serving', 'This process serves.', { ports })
   if (crosswind.isWorker) return
   await crosswind.publish('room.1', { text: 'from the first process' })
   process.once('SIGTERM', async () => {
@@ -49,5 +62,10 @@ async function serve(certFile: string, keyFile: string): Promise<void> {
 
 if (import.meta.main) {
   const [, , certFile = '', keyFile = ''] = process.argv
-  await serve(certFile, keyFile)
+  printAs('json')
+  try {
+    await serve(certFile, keyFile)
+  } catch (error) {
+    reportFailedStart('The rooms did not open.', error)
+  }
 }

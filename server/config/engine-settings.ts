@@ -1,4 +1,4 @@
-// The settings of what relays and stores messages: the page's server has them, and every application's.
+// The settings of any server: what it accepts, where it stores, and its limits.
 
 import { z } from 'zod'
 import { ConfigError, checked } from './checking.ts'
@@ -70,7 +70,7 @@ export const engineShape = {
     maxConnections: whole(1, 200_000, 4000).describe('Maximum number of connections'),
     maxChannels: whole(1, 1_000_000, 1000).describe('Maximum number of channels in the log'),
     newChannelsPerHour: whole(1, 1_000_000, 100).describe(
-      'New channels an hour from one connection and from one invitation; of the last quarter of maxChannels, from all clients together',
+      'New channels an hour from one connection, and from one user or account; of the last quarter of maxChannels, from all clients together',
     ),
     channelsPerWindow: whole(1, 1000, 64).describe('Maximum number of channels of one stream'),
     messagesPerSecond: whole(1, 1_000_000, 200).describe(

@@ -26,7 +26,7 @@ export function field<Schema extends z.ZodType>(
   return schema
 }
 
-/** Accepts a number for an equal text, and vice versa. */
+/** One of these values, by default `initial`. Accepts a number for an equal text, and vice versa. */
 export function choice<const Value extends string | number>(
   values: readonly Value[],
   initial: NoInfer<Value>,
@@ -35,30 +35,36 @@ export function choice<const Value extends string | number>(
   return field(z.preprocess(same, z.literal([...values])).default(initial), values.join(', '))
 }
 
+/** A number from `from` to `to`, both included. */
 export function quantity(from: number, to: number, initial: number) {
   const schema = z.number().min(from).max(to).default(initial)
   return field(schema, `numbers from ${from} to ${to}`, numberFrom)
 }
 
+/** A whole number from `from` to `to`, both included. */
 export function whole(from: number, to: number, initial: number) {
   const schema = z.int().min(from).max(to).default(initial)
   return field(schema, `whole numbers from ${from} to ${to}`, numberFrom)
 }
 
+/** The word `auto`, or a whole number from `from` to `to`, both included. */
 export function wholeOrAuto(from: number, to: number, initial: number) {
   const schema = z.union([z.literal('auto'), z.int().min(from).max(to)]).default(initial)
   return field(schema, `auto, or whole numbers from ${from} to ${to}`, numberFrom)
 }
 
+/** A text that fits `pattern`; `allowed` describes such texts in error messages. */
 export function text(allowed: string, initial: string, pattern = /./) {
   return field(z.string().regex(pattern).default(initial), allowed)
 }
 
+/** A setting of another kind, or null, which is its default. */
 export function orNull<Schema extends z.ZodType>(schema: Schema, allowed: string) {
   const fromText = (given: string) => (given === 'null' ? null : given)
   return field(schema.nullable().default(null), `${allowed}, or null`, fromText)
 }
 
+/** A path of a file or folder, or null. */
 export const path = () => orNull(z.string().min(1), 'paths')
 
 /** Comma-separated in a flag. */
@@ -67,6 +73,7 @@ export function list(items: z.ZodArray<z.ZodString>, initial: readonly string[],
   return field(items.default([...initial]), `${allowed}, separated by commas`, fromText)
 }
 
+/** Settings that belong together; `group({ … }).describe('The pump')` gives them a heading. */
 export const group = <Shape extends z.ZodRawShape>(shape: Shape) =>
   z.strictObject(shape).prefault({} as never)
 
@@ -89,21 +96,32 @@ export interface ConfigKey extends FieldNotes {
   readonly group: string | null
 }
 
-/** Keys of all settings. */
+/**
+ * Keys of all settings of a schema, whose fields are made by `field` and the functions above, in groups.
+ * `prefix` begins the names of the environment variables.
+ */
 export function keysOf(
+  schema: z.ZodObject,
+  { prefix = 'CROSSWIND' }: { readonly prefix?: string } = {},
+): ConfigKey[] {
+  return keysBelow(schema, prefix, [], null)
+}
+
+function keysBelow(
   object: z.ZodObject,
-  parents: readonly string[] = [],
-  group: string | null = null,
+  prefix: string,
+  parents: readonly string[],
+  group: string | null,
 ): ConfigKey[] {
   return Object.entries(object.shape).flatMap(([name, schema]) => {
     const path = [...parents, name]
     if (!(schema instanceof z.ZodType)) throw new TypeError(`${path.join('.')} is not a zod schema`)
     const inner = schema instanceof z.ZodPrefault ? schema.unwrap() : schema
-    if (inner instanceof z.ZodObject) return keysOf(inner, path, schema.description ?? name)
+    if (inner instanceof z.ZodObject) return keysBelow(inner, prefix, path, schema.description ?? name)
     const notes = fieldNotes.get(schema)
     if (notes === undefined) throw new TypeError(`${path.join('.')} has no notes`)
     const flag = flagOf(path)
-    const variable = `CROSSWIND_${flag.slice(2).replaceAll('-', '_').toUpperCase()}`
+    const variable = `${prefix}_${flag.slice(2).replaceAll('-', '_').toUpperCase()}`
     const initial = schema.parse(undefined)
     const { description: meaning = '' } = schema
     return [{ ...notes, meaning, key: path.join('.'), path, flag, variable, initial, schema, group }]

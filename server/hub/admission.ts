@@ -14,7 +14,7 @@ import {
   rule,
   text,
   within,
-} from '../channels/shapes.ts'
+} from '../shapes.ts'
 
 const idCheck = nameOf(64)
 const senderCheck = nameOf(48)

@@ -195,6 +195,16 @@ export class Crosswind {
     this.#engine.attach(server, how)
   }
 
+  /** Number of processes that serve clients; see `CrosswindOptions`. */
+  get workers(): number {
+    return this.#engine.workers
+  }
+
+  /** Where messages are stored: `memory`, `SQLite`, `NATS JetStream`, or `SQS, ` and one of the first two. */
+  get storage(): string {
+    return this.#engine.storage
+  }
+
   /** Whether another process of the server has forked this one; see `workers`. */
   get isWorker(): boolean {
     return this.#engine.isWorker

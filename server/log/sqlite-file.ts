@@ -145,7 +145,7 @@ export interface LogFile {
 }
 
 const wayOut = `move it away, or set storage: 'memory'`
-const wayBack = 'restore a backup (npm run restore), or move the file away to begin an empty log'
+const wayBack = 'restore a backup, or move the file away to begin an empty log'
 
 /**
  * Creates a missing file. Other servers are refused while it is open; other processes may read it.

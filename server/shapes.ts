@@ -1,6 +1,6 @@
-// Shapes of clients' data: a check names the field that does not fit, and what it must be.
+// The library's door for checks of clients' data: they name the field that does not fit, and what it must be.
 
-import { isChannelName, maxChannelBytes } from '../../protocol/messages.ts'
+import { isChannelName, maxChannelBytes } from '../protocol/messages.ts'
 
 /**
  * `path` locates the invalid value (`body.versions.0.at`; empty for the value itself); `must` says
@@ -11,22 +11,26 @@ export interface Misfit {
   readonly must: string
 }
 
+/** Returns null if the value fits. */
 export type Check = (value: unknown) => Misfit | null
 type Fields = Readonly<Record<string, Check>>
 
+/** A check by a function; `must` follows "must be" in the refusal. */
 export const rule =
   (must: string, fits: (value: unknown) => boolean): Check =>
   (value) =>
     fits(value) ? null : { path: '', must }
 
+/** A text for which `fits` is true. */
 export const matching = (must: string, fits: (text: string) => boolean) =>
   rule(must, (value) => typeof value === 'string' && fits(value))
 
+/** The misfit of a value that is a field (`step`) of another one. */
 export function within(step: string | number, misfit: Misfit | null): Misfit | null {
   return misfit && { ...misfit, path: misfit.path === '' ? String(step) : `${step}.${misfit.path}` }
 }
 
-/** An object with exactly these fields. */
+/** An object with exactly these fields: `object({ names: list(20, text) }, { note: text })`. */
 export function object(required: Fields, optional: Fields = {}): Check {
   const checks = Object.entries(required)
   const further = Object.entries(optional)
@@ -49,6 +53,7 @@ export function object(required: Fields, optional: Fields = {}): Check {
   }
 }
 
+/** A list of 1 to `most` values, each of which must pass `check`. */
 export function list(most: number, check: Check): Check {
   const must = `a list of 1 to ${most}`
   return (value) => {
@@ -61,6 +66,7 @@ export function list(most: number, check: Check): Check {
   }
 }
 
+/** Null, or what passes `check`. */
 export const orNull =
   (check: Check): Check =>
   (value) =>
@@ -72,6 +78,7 @@ export const boolean = rule('true or false', (value) => typeof value === 'boolea
 
 const plainName = /^[A-Za-z0-9_.-]+$/
 
+/** A name of 1 to `most` ASCII letters, digits, "-", "_" and ".". */
 export const nameOf = (most: number) =>
   matching(
     `1 to ${most} letters, digits, "-", "_" or "."`,
