@@ -10,7 +10,9 @@ import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createManualTime } from '../../protocol/testing.ts'
 import type { PortServer } from '../node-internals.ts'
-import { Connection, Connections, GuestConnections, keepAliveMs } from './connections.ts'
+import { Connections, GuestConnections } from './connections.ts'
+import { Connection } from './http-connection.ts'
+import { keepAliveMs } from './server-options.ts'
 
 const heartbeatMs = 1000
 const requestMs = 4000
@@ -45,11 +47,11 @@ function watching(answers = true) {
   const connection = new Connection(socket as unknown as Socket, limits, time.now())
   connection.streams.add(stream as unknown as ServerHttp2Stream)
   Object.assign(connection, { session, secure: {} })
-  const look = () => {
-    connection.look(time.now())
-    time.later(look, heartbeatMs / 4)
+  const check = () => {
+    connection.check(time.now())
+    time.later(check, heartbeatMs / 4)
   }
-  time.later(look, heartbeatMs / 4)
+  time.later(check, heartbeatMs / 4)
   return { time, done, socket, stream, session, connection }
 }
 
@@ -186,7 +188,7 @@ test('an application’s own streams may wait as long as it likes; ours are clos
 })
 
 test('an application’s own responses over HTTP/1.1 may wait as long as it likes; ours, and WebSockets, are cut', () => {
-  for (const [headers, turns, expected] of [
+  for (const [headers, requestQueue, expected] of [
     [{}, null, []],
     [{}, { isBusy: false }, []],
     [{}, { isBusy: true }, ['cut']],
@@ -206,7 +208,7 @@ test('an application’s own responses over HTTP/1.1 may wait as long as it like
     })
     done.length = 0
     const connection = guests.of({ socket, headers } as unknown as IncomingMessage)
-    Object.assign(connection ?? {}, { turns })
+    Object.assign(connection ?? {}, { requestQueue })
     time.advance(heartbeatMs * 3.5)
     assert.deepEqual(done, expected)
   }
@@ -220,8 +222,8 @@ test('an application’s request whose connection has ended while it waited take
       headers: {},
     } as unknown as IncomingMessage)
   assert.equal(ask(true), undefined)
-  assert.equal(ask(false)?.isOverfull, false)
-  assert.equal(ask(false)?.isOverfull, true)
+  assert.equal(ask(false)?.isOverLimit, false)
+  assert.equal(ask(false)?.isOverLimit, true)
 })
 
 test('after stop, an application’s sessions are left alone', () => {
