@@ -334,10 +334,10 @@ export class EditingSession {
     const { binding } = this.#document
     if (!binding) throw new Error('The editor is not bound.')
     // A reader is listed, but has no caret.
-    this.presence.attach(mayWrite ? binding : null)
+    this.presence.attach(mayWrite ? binding.drawn : null)
     const carets = new Carets({
       root: element,
-      rectsOf: (...given) => binding.rectsOf(...given),
+      rectsOf: (...given) => binding.drawn.rectsOf(...given),
       carets: () => this.presence.carets(),
       timers: browserTimers,
     })
@@ -350,7 +350,7 @@ export class EditingSession {
       this.presence.attach(null)
       detach()
     }
-    return { commands: binding.commands, release }
+    return { commands: binding.editor.commands, release }
   }
 
   /** The document's current lines. */
@@ -360,7 +360,7 @@ export class EditingSession {
 
   /** Replaces the document's lines, as an edit that can be undone. */
   replace(lines: readonly Line[]): void {
-    this.#document.binding?.replace(lines)
+    this.#document.binding?.editor.replace(lines)
   }
 
   /** False if there is no room for it. */
