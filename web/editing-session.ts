@@ -219,17 +219,11 @@ export class EditingSession {
       pauseMs: mergeMs,
       maxBytes: limits.maxMessageBytes,
     })
-    const outbox = new Outbox(options, policy, {
-      onOutbox: (state) => {
-        listener.onOutbox(state)
-        this.#onOutbox(state)
-      },
-      onStored: (draft, seq) => {
-        listener.onStored(draft, seq)
-        this.#onStored(draft)
-      },
-      onRefused: (draft, sentence, code) => {
-        listener.onRefused(draft, sentence, code)
+    const outbox = new Outbox(options, policy, listener)
+    outbox.listeners.add({
+      onOutbox: (state) => this.#onOutbox(state),
+      onStored: (draft) => this.#onStored(draft),
+      onRefused: (draft, sentence) => {
         // The provider reports refused updates.
         if (!isUpdate(draft)) this.#store.change({ refusal: sentence })
       },
