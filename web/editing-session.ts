@@ -281,7 +281,7 @@ export class EditingSession {
   #snapshot(given: PageStart): PageStart | 'erased' | null {
     const { title, versions, deletion, outbox, isUnshared } = this.#store.view()
     if (deletion?.isErased) return 'erased'
-    if (!outbox.isSaved || outbox.isFull || isUnshared) return null
+    if (!outbox.canPersist || outbox.isFull || isUnshared) return null
     const cursor = this.#link?.cursor ?? given.cursor
     const now = browserTimers.now()
     const from = this.#window
@@ -530,7 +530,7 @@ export class EditingSession {
   readonly #askBeforeLoss = (event: Event): void => {
     this.#link?.outbox.flush()
     const { outbox, isUnshared } = this.#store.view()
-    if (outbox.kept < outbox.unstored || isUnshared) event.preventDefault()
+    if (outbox.persisted < outbox.unstored || isUnshared) event.preventDefault()
   }
 }
 
