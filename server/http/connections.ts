@@ -12,7 +12,7 @@ import type { AnyRequest } from '../transports/bodies.ts'
 import { FairStart } from './fair-start.ts'
 import { Connection, type ConnectionLimits } from './http-connection.ts'
 import { reserve } from './open-files.ts'
-import { createPlainHttp } from './plain-http.ts'
+import { createTlsDetector, type TlsDetector } from './plain-http.ts'
 
 /** Each takes 1 to 2 ms of processor time. */
 const handshakesInTurn = 2
@@ -27,19 +27,19 @@ export class Connections {
   readonly #settings: ConnectionSettings
   readonly #timers: Timers
   readonly #open = new Set<Connection>()
-  /** Connections beyond `maxConnections`, the oldest first. */
-  readonly #further = new Set<Connection>()
+  /** Those whose handshake is not complete, or that are over `maxConnections`; the oldest first. */
+  readonly #unadmitted = new Set<Connection>()
   readonly #carriers = new WeakMap<object, Connection>()
   readonly #handshakes = new Handshakes<Connection>()
   readonly #fair = new FairStart(handshakesInTurn)
-  readonly #plainHttp: ReturnType<typeof createPlainHttp>
+  readonly #detectTls: TlsDetector
   #admitted = 0
   readonly stopWatching: () => void
 
   constructor(settings: ConnectionSettings, timers: Timers) {
     this.#settings = settings
     this.#timers = timers
-    this.#plainHttp = createPlainHttp(settings.handshakeMs)
+    this.#detectTls = createTlsDetector(settings.handshakeMs)
     const checkMs = Math.min(settings.heartbeatMs, settings.bodySeconds * 1000) / 4
     const checkAll = () => this.all().forEach((connection) => void connection.check(timers.now()))
     this.stopWatching = repeat(timers, checkAll, checkMs)
@@ -81,22 +81,22 @@ export class Connections {
     const connection = new Connection(socket, this.#settings, this.#timers.now())
     this.#makeRoom()
     this.#open.add(connection)
-    this.#further.add(connection)
+    this.#unadmitted.add(connection)
     socket.once('close', () => {
       this.#open.delete(connection)
-      this.#further.delete(connection)
+      this.#unadmitted.delete(connection)
     })
     const handshake = () => this.#handshakes.begin(server, socket, connection)
-    this.#plainHttp(socket, () => this.#fair.run(connection, handshake))
+    this.#detectTls(socket, () => this.#fair.run(connection, handshake))
   }
 
-  /** Ends the oldest further connection: the newest may be a request for the server's health. */
+  /** Ends the oldest unadmitted connection: the newest may be a request for the server's health. */
   #makeRoom(): void {
     if (this.#open.size < this.#settings.maxConnections + reserve) return
-    const [oldest] = this.#further
+    const [oldest] = this.#unadmitted
     if (!oldest) return
     this.#open.delete(oldest)
-    this.#further.delete(oldest)
+    this.#unadmitted.delete(oldest)
     oldest.socket.destroy()
     output.incident('connection-failed', 'A connection was cut: too many are open (limits.maxConnections)')
   }
@@ -113,7 +113,7 @@ export class Connections {
   #admit(connection: Connection): void {
     connection.isOverLimit = this.#admitted >= this.#settings.maxConnections
     if (connection.isOverLimit) return
-    this.#further.delete(connection)
+    this.#unadmitted.delete(connection)
     this.#admitted += 1
     connection.socket.once('close', () => {
       this.#admitted -= 1

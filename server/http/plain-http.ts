@@ -10,12 +10,14 @@ import { maxHeaderBytes } from './server-options.ts'
 /** The first byte of TLS: a handshake record's type (RFC 8446, section 5.1). */
 const handshakeRecord = 22
 
+export type TlsDetector = (socket: Socket, beginTls: () => void) => void
+
 /**
  * Calls `beginTls` when the first byte starts a TLS handshake; otherwise parses HTTP/1.1 and
  * redirects to https. Silent connections are cut after `silenceMs`, incomplete requests like
  * incomplete handshakes.
  */
-export function createPlainHttp(silenceMs: number): (socket: Socket, beginTls: () => void) => void {
+export function createTlsDetector(silenceMs: number): TlsDetector {
   const plain = createServer({ maxHeaderSize: maxHeaderBytes }, redirect)
 
   return (socket, beginTls) => {
