@@ -126,6 +126,8 @@ export class Awareness {
     this.#budget = new PresenceBudget(parts.bytesPerSecond, parts.timers.now)
   }
 
+  // What windows show
+
   /**
    * Ignores reports from before the window's latest opening, and windows beyond the presenter's
    * maximum. A state beyond the budget is shown later, unless a newer one replaces it. Throws a
@@ -245,6 +247,8 @@ export class Awareness {
     if (known) this.#takeOut(known)
   }
 
+  // Clients that leave, or poll no more
+
   /** Its windows stay for a while: a client that reopens its stream leaves and comes back. */
   left(key: ClientKey): void {
     const presenter = this.#presenters.get(key)
@@ -290,6 +294,8 @@ export class Awareness {
     presenter.isSilent = true
     for (const entry of presenter.entries.values()) this.#takeOut(entry)
   }
+
+  // Readers
 
   /** The first poll of a page receives everything. */
   polled(client: ClientIdentity, isFirst: boolean): void {
@@ -358,6 +364,8 @@ export class Awareness {
     if (debtMs > 0) this.#plan(channel, debtMs)
     return debtMs > 0
   }
+
+  // Presenters and channels
 
   /**
    * Forgets channels that have been empty since before `at` (ms since the epoch): all clients were
@@ -465,6 +473,8 @@ export class Awareness {
   #announceGone(entry: Entry): void {
     if (entry.presenter.isOwn) this.onOwn({ ...changeOf(entry), state: null })
   }
+
+  // Changes for streams
 
   #plan(channel: string, inMs: number): void {
     this.#dirty.add(channel)
