@@ -76,9 +76,9 @@ export function documentPolicy(options: DocumentPolicyOptions): OutboxPolicy<Doc
     },
     summary: ({ pending }) => ({
       unstored: pending.reduce((sum, { edits }) => sum + edits, 0),
-      kept: 0,
+      persisted: 0,
       isFull: pending.some(({ isOver }) => isOver),
-      isSaved: true,
+      canPersist: true,
     }),
   }
 }

@@ -18,8 +18,8 @@ interface DraftKeeperParts {
 interface Copy {
   /** `writing` until a write succeeds; `none` if all have failed. */
   state: 'writing' | 'written' | 'none'
-  /** Number of edits that are written. */
-  kept: number
+  /** Number of its edits that are written. */
+  persisted: number
   /** Null if the write failed, or the database may have lost it. */
   newestWrite: { readonly edits: number } | null
 }
@@ -33,7 +33,7 @@ export class DraftKeeper implements OutboxKeeper {
   /** By id, including drafts that have ended, until their copies are removed. */
   readonly #copies = new Map<string, Copy>()
   #plannedSave: Cancel | null = null
-  #isSaved = true
+  #canPersist = true
   #isClosed = false
 
   /** From now on, the outbox reports changes to this keeper. */
@@ -45,8 +45,10 @@ export class DraftKeeper implements OutboxKeeper {
   }
 
   get state() {
-    const written = this.#outbox.drafts.pending.map(({ draft: { id } }) => this.#copies.get(id)?.kept ?? 0)
-    return { kept: written.reduce((sum, edits) => sum + edits, 0), isSaved: this.#isSaved }
+    const written = this.#outbox.drafts.pending.map(
+      ({ draft: { id } }) => this.#copies.get(id)?.persisted ?? 0,
+    )
+    return { persisted: written.reduce((sum, edits) => sum + edits, 0), canPersist: this.#canPersist }
   }
 
   /**
@@ -59,7 +61,7 @@ export class DraftKeeper implements OutboxKeeper {
     const { pending } = outbox.drafts
     const adopted = left.filter(({ draft: { id } }) => !outbox.has(id) && !this.#copies.has(id))
     for (const { draft, edits } of adopted)
-      this.#copies.set(draft.id, { state: 'written', kept: edits, newestWrite: { edits } })
+      this.#copies.set(draft.id, { state: 'written', persisted: edits, newestWrite: { edits } })
     const later = pending.filter(
       ({ draft, state }) => isFirst && draft.from === window && state !== 'inFlight',
     )
@@ -100,8 +102,8 @@ export class DraftKeeper implements OutboxKeeper {
       for (const [id, copy, write] of written) this.#wrote(id, copy, write, isDone)
       // The next call tries again.
       if (!isDone) for (const [id, copy] of ended) if (copy.state !== 'none') this.#copies.set(id, copy)
-      if (this.#isClosed || (added.length === 0 && isDone === this.#isSaved)) return
-      this.#isSaved = isDone
+      if (this.#isClosed || (added.length === 0 && isDone === this.#canPersist)) return
+      this.#canPersist = isDone
       this.#outbox.report()
     })
   }
@@ -124,7 +126,7 @@ export class DraftKeeper implements OutboxKeeper {
     draft: { id },
     edits,
   }: DocumentDraft): [id: string, copy: Copy, write: { readonly edits: number }] {
-    const copy = this.#copies.get(id) ?? { state: 'writing', kept: 0, newestWrite: null }
+    const copy = this.#copies.get(id) ?? { state: 'writing', persisted: 0, newestWrite: null }
     const write = { edits }
     copy.newestWrite = write
     this.#copies.set(id, copy)
@@ -134,7 +136,7 @@ export class DraftKeeper implements OutboxKeeper {
   #wrote(id: string, copy: Copy, write: { readonly edits: number }, isDone: boolean): void {
     if (isDone) {
       copy.state = 'written'
-      copy.kept = write.edits
+      copy.persisted = write.edits
     } else if (copy.newestWrite === write) {
       copy.newestWrite = null
       if (copy.state === 'written') return
@@ -146,7 +148,7 @@ export class DraftKeeper implements OutboxKeeper {
   /** Writes all drafts again, since the database may have lost them. */
   #saveAgain(): void {
     for (const copy of this.#copies.values()) {
-      copy.kept = 0
+      copy.persisted = 0
       copy.newestWrite = null
     }
     this.flush()

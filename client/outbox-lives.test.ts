@@ -157,7 +157,7 @@ class Life {
     this.#outbox.flush()
     await this.#endWrites()
     this.#check()
-    const nothing = { unstored: 0, kept: 0, isFull: false, isSaved: true }
+    const nothing = { unstored: 0, persisted: 0, isFull: false, canPersist: true }
     assert.deepEqual(this.#outbox.state, nothing)
     for (const id of this.#kept.keys()) assert.ok(this.#left.has(id), `${id} is still kept`)
     for (const [text, ends] of this.#ends) assert.equal(ends, 1, `${text} ended ${ends} times`)
@@ -464,7 +464,7 @@ class Life {
 
   #check(): void {
     for (const failure of this.#failures) throw failure
-    const { unstored, kept } = this.#outbox.state
+    const { unstored, persisted } = this.#outbox.state
     let edits = 0
     let written = 0
     for (const [id, live] of this.#live) {
@@ -473,7 +473,7 @@ class Life {
       written += copy?.edits ?? 0
       if (copy?.edits === live.edits) assert.deepEqual(textsIn(copy.draft), live.texts)
     }
-    assert.deepEqual([unstored, kept], [edits, written])
+    assert.deepEqual([unstored, persisted], [edits, written])
   }
 
   /** Every draft that has not ended is in the browser, unchanged. */

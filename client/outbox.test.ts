@@ -379,18 +379,18 @@ test('reports while closing the window would lose drafts', async () => {
   publish()
   publish()
   await settled()
-  assert.equal(heard.outbox?.isSaved, false)
+  assert.equal(heard.outbox?.canPersist, false)
   newest().welcome()
   for (const n of [1, 2]) await newest().store(`w1-${n}`, n)
   await settled()
-  assert.equal(heard.outbox?.isSaved, true)
+  assert.equal(heard.outbox?.canPersist, true)
 })
 
 test('counts an edit as kept once it is written', async () => {
   const written: ((isDone: boolean) => void)[] = []
   const store = storeOf(() => new Promise<boolean>((resolve) => written.push(resolve)))
   const { publish, heard } = openLink({ store })
-  const counted = () => [heard.outbox?.unstored, heard.outbox?.kept]
+  const counted = () => [heard.outbox?.unstored, heard.outbox?.persisted]
   publish()
   publish()
   assert.deepEqual(counted(), [2, 0])
@@ -422,12 +422,12 @@ test('writes each draft once and removes it once; after a failed write, writes a
   await newest().store('w1-1', 1)
   link.outbox.flush()
   await settled()
-  assert.equal(heard.outbox?.isSaved, false)
+  assert.equal(heard.outbox?.canPersist, false)
   hasRoom = true
   link.outbox.flush()
   await newest().store('w1-2', 2)
   await settled()
-  assert.deepEqual([written, heard.outbox?.isSaved], [['not w1-1', 'not w1-1', 'not w1-2'], true])
+  assert.deepEqual([written, heard.outbox?.canPersist], [['not w1-1', 'not w1-1', 'not w1-2'], true])
 })
 
 test('a draft whose first write fails while the next is in progress is removed once it has ended', async () => {
@@ -463,11 +463,11 @@ test('if the browser cannot keep drafts, none remains to be removed once all are
   const { newest, heard, publish } = openLink({ store: browser.open('w1').store })
   publish()
   await settled()
-  assert.equal(heard.outbox?.isSaved, false)
+  assert.equal(heard.outbox?.canPersist, false)
   newest().welcome()
   await newest().store('w1-1', 1)
   await settled()
-  assert.deepEqual([heard.outbox?.unstored, heard.outbox?.isSaved], [0, true])
+  assert.deepEqual([heard.outbox?.unstored, heard.outbox?.canPersist], [0, true])
 })
 
 test('after close, writes nothing', async () => {
@@ -609,11 +609,11 @@ test('if the user deletes the database, what is still unstored is kept again, an
   await newest().store('w1-1', 1)
   link.outbox.flush()
   await settled()
-  assert.deepEqual([browser.ids(), heard.outbox?.kept], [['w1-2'], 1])
+  assert.deepEqual([browser.ids(), heard.outbox?.persisted], [['w1-2'], 1])
   browser.deleteDatabase()
-  assert.equal(heard.outbox?.kept, 0)
+  assert.equal(heard.outbox?.persisted, 0)
   await settled()
-  assert.deepEqual([browser.ids(), heard.outbox?.kept], [['w1-2'], 1])
+  assert.deepEqual([browser.ids(), heard.outbox?.persisted], [['w1-2'], 1])
 })
 
 test('a server that rejects every id is not retried forever', async () => {

@@ -7,12 +7,12 @@ import { BusyError, type OpenTransport, RefusedError } from './transports/transp
 export interface OutboxState {
   /** Number of edits, including those merged into one draft. */
   readonly unstored: number
-  /** Number of these that the browser keeps beyond this window's life: written, not just being written. */
-  readonly kept: number
+  /** Number of these that the browser's storage has: written, not just being written. */
+  readonly persisted: number
   /** Over the bounds: the newest edits are kept in this window only. */
   readonly isFull: boolean
-  /** False if the browser cannot keep unstored drafts beyond this window's life. */
-  readonly isSaved: boolean
+  /** False if the browser's storage does not take unstored drafts, which then end with this window. */
+  readonly canPersist: boolean
 }
 
 /** Each draft ends in exactly one of stored, refused and renamed. */
@@ -98,7 +98,7 @@ export interface OutboxPolicy<All extends Drafts> {
 
 /** Receives each change of the drafts, to keep them beyond the window's life. */
 export interface OutboxKeeper {
-  readonly state: Pick<OutboxState, 'kept' | 'isSaved'>
+  readonly state: Pick<OutboxState, 'persisted' | 'canPersist'>
   /** Drafts were added, changed or ended. */
   changed(isConnected: boolean): void
   connected(): void
@@ -154,9 +154,9 @@ export const plainPolicy = ({ messages, bytes } = usualBounds): OutboxPolicy<Dra
   }),
   summary: ({ pending: { length } }) => ({
     unstored: length,
-    kept: 0,
+    persisted: 0,
     isFull: false,
-    isSaved: true,
+    canPersist: true,
   }),
 })
 

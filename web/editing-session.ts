@@ -219,17 +219,11 @@ export class EditingSession {
       pauseMs: mergeMs,
       maxBytes: limits.maxMessageBytes,
     })
-    const outbox = new Outbox(options, policy, {
-      onOutbox: (state) => {
-        listener.onOutbox(state)
-        this.#onOutbox(state)
-      },
-      onStored: (draft, seq) => {
-        listener.onStored(draft, seq)
-        this.#onStored(draft)
-      },
-      onRefused: (draft, sentence, code) => {
-        listener.onRefused(draft, sentence, code)
+    const outbox = new Outbox(options, policy, listener)
+    outbox.listeners.add({
+      onOutbox: (state) => this.#onOutbox(state),
+      onStored: (draft) => this.#onStored(draft),
+      onRefused: (draft, sentence) => {
         // The provider reports refused updates.
         if (!isUpdate(draft)) this.#store.change({ refusal: sentence })
       },
@@ -287,7 +281,7 @@ export class EditingSession {
   #snapshot(given: PageStart): PageStart | 'erased' | null {
     const { title, versions, deletion, outbox, isUnshared } = this.#store.view()
     if (deletion?.isErased) return 'erased'
-    if (!outbox.isSaved || outbox.isFull || isUnshared) return null
+    if (!outbox.canPersist || outbox.isFull || isUnshared) return null
     const cursor = this.#link?.cursor ?? given.cursor
     const now = browserTimers.now()
     const from = this.#window
@@ -334,10 +328,10 @@ export class EditingSession {
     const { binding } = this.#document
     if (!binding) throw new Error('The editor is not bound.')
     // A reader is listed, but has no caret.
-    this.presence.attach(mayWrite ? binding : null)
+    this.presence.attach(mayWrite ? binding.drawn : null)
     const carets = new Carets({
       root: element,
-      rectsOf: (...given) => binding.rectsOf(...given),
+      rectsOf: (...given) => binding.drawn.rectsOf(...given),
       carets: () => this.presence.carets(),
       timers: browserTimers,
     })
@@ -350,7 +344,7 @@ export class EditingSession {
       this.presence.attach(null)
       detach()
     }
-    return { commands: binding.commands, release }
+    return { commands: binding.editor.commands, release }
   }
 
   /** The document's current lines. */
@@ -360,7 +354,7 @@ export class EditingSession {
 
   /** Replaces the document's lines, as an edit that can be undone. */
   replace(lines: readonly Line[]): void {
-    this.#document.binding?.replace(lines)
+    this.#document.binding?.editor.replace(lines)
   }
 
   /** False if there is no room for it. */
@@ -536,7 +530,7 @@ export class EditingSession {
   readonly #askBeforeLoss = (event: Event): void => {
     this.#link?.outbox.flush()
     const { outbox, isUnshared } = this.#store.view()
-    if (outbox.kept < outbox.unstored || isUnshared) event.preventDefault()
+    if (outbox.persisted < outbox.unstored || isUnshared) event.preventDefault()
   }
 }
 

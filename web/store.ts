@@ -176,7 +176,7 @@ export function firstView(
     people: [],
     browserHttp1Streams: 0,
     share: 'none',
-    outbox: { unstored: 0, kept: 0, isFull: false, isSaved: true },
+    outbox: { unstored: 0, persisted: 0, isFull: false, canPersist: true },
     isUnshared: false,
     refusal: null,
     left: [],

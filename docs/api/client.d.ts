@@ -54,8 +54,8 @@ declare class DraftKeeper implements OutboxKeeper {
   #private;
   constructor(outbox: Outbox<DocumentDrafts>, parts: DraftKeeperParts);
   get state(): {
-    kept: number;
-    isSaved: boolean;
+    persisted: number;
+    canPersist: boolean;
   };
   adopt(left: readonly UnstoredDraft[], isFirst?: boolean): void;
   changed(isConnected: boolean): void;
@@ -608,7 +608,7 @@ interface Opening {
   readonly onClose: (closing: Closing) => void;
 }
 interface OutboxKeeper {
-  readonly state: Pick<OutboxState, 'kept' | 'isSaved'>;
+  readonly state: Pick<OutboxState, 'persisted' | 'canPersist'>;
   changed(isConnected: boolean): void;
   connected(): void;
   flush(): void;
@@ -635,9 +635,9 @@ interface OutboxPolicy<All extends Drafts> {
 }
 interface OutboxState {
   readonly unstored: number;
-  readonly kept: number;
+  readonly persisted: number;
   readonly isFull: boolean;
-  readonly isSaved: boolean;
+  readonly canPersist: boolean;
 }
 interface OverOptions extends ConnectOptions {
   readonly transports: readonly ChosenTransport[];

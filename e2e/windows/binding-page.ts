@@ -47,7 +47,7 @@ class FrameDoor {
     Y.applyUpdate(doc, state, 'log')
     const text = documentText(doc)
     const binding = new Binding({ root, text, history: new EditHistory(text), mayWrite: true })
-    const { commands } = binding
+    const { commands } = binding.editor
     const stopCopies = takeCopies({ root, binding, mayWrite: true })
     const stopPastes = takePastes({ root, commands, onPasted: () => undefined, onFailed: () => undefined })
     const stop = () => {
@@ -76,12 +76,12 @@ class FrameDoor {
   }
 
   command<Name extends keyof EditorCommands>(name: Name, ...args: Parameters<EditorCommands[Name]>): void {
-    const command = this.#here().binding.commands[name] as (...given: unknown[]) => unknown
+    const command = this.#here().binding.editor.commands[name] as (...given: unknown[]) => unknown
     command(...args)
   }
 
   insertHtml(html: string): void {
-    this.#here().binding.commands.insert(readHtml(html, { isOwn: true }).lines)
+    this.#here().binding.editor.commands.insert(readHtml(html, { isOwn: true }).lines)
   }
 
   /** As if another program had written the clipboard. */
@@ -101,7 +101,7 @@ class FrameDoor {
       block: 'p',
       align: null,
     }))
-    this.#here().binding.commands.insert(lines)
+    this.#here().binding.editor.commands.insert(lines)
   }
 
   /** Changes the document as another user would, in a message of its own. */
@@ -215,7 +215,7 @@ class FrameDoor {
 
   /** Replaces the whole document by this text, as restoring a version does. */
   replaceBy(text: string): void {
-    this.#here().binding.replace([{ runs: [{ text, marks: {} }], block: 'p', align: null }])
+    this.#here().binding.editor.replace([{ runs: [{ text, marks: {} }], block: 'p', align: null }])
   }
 
   directions(): string[] {
@@ -225,7 +225,7 @@ class FrameDoor {
   /** Left edges of a caret’s rectangles. */
   rectsAt(index: number): number[] {
     return this.#here()
-      .binding.rectsOf(index, index)
+      .binding.drawn.rectsOf(index, index)
       .map(({ left }) => left)
   }
 
@@ -286,7 +286,7 @@ class FrameDoor {
   /** The same, from the binding. */
   selection(): { anchor: number; head: number } | null {
     const { binding, doc } = this.#here()
-    const selection = binding.selection()
+    const selection = binding.drawn.selection()
     const absolute = (position: Y.RelativePosition) =>
       Y.createAbsolutePositionFromRelativePosition(position, doc)?.index ?? -1
     return selection && { anchor: absolute(selection.anchor), head: absolute(selection.head) }
@@ -319,17 +319,17 @@ class FrameDoor {
   }
 
   state() {
-    const { marks, ...state } = this.#here().binding.commands.state()
+    const { marks, ...state } = this.#here().binding.editor.commands.state()
     return { ...state, marks: [...marks] }
   }
 
   isComposing(): boolean {
-    return this.#here().binding.isComposing()
+    return this.#here().binding.drawn.isComposing
   }
 
   /** Draws pending changes without waiting for a frame. */
   draw(): void {
-    this.#here().binding.rectsOf(0, 0)
+    this.#here().binding.drawn.rectsOf(0, 0)
   }
 
   /** How the DOM differs from a fresh drawing of its text; null if it does not. */

@@ -90,7 +90,7 @@ const links: readonly View['link'][] = [
 const outboxes: readonly View['outbox'][] = [
   outbox,
   { ...outbox, unstored: 1999 },
-  { ...outbox, unstored: 12, isSaved: false },
+  { ...outbox, unstored: 12, canPersist: false },
   { ...outbox, unstored: 2000, isFull: true },
 ]
 const others: readonly Partial<View>[] = [

@@ -72,16 +72,16 @@ export function editsReceived(): string[] {
 
 /** Everything typed that the server has not stored: at least one edit. */
 export function isKept(): boolean {
-  const { unstored = 0, kept } = (globalThis as Page).crosswind?.view?.().outbox ?? {}
-  return unstored > 0 && kept === unstored
+  const { unstored = 0, persisted } = (globalThis as Page).crosswind?.view?.().outbox ?? {}
+  return unstored > 0 && persisted === unstored
 }
 
 /** Changes that the page does not call stored or kept; `isUnshared`: they never will be. */
 export function unpromised(): { unstored: number; unkept: number; isUnshared: boolean; text: string } {
   const { outbox, isUnshared = false } = (globalThis as Page).crosswind?.view?.() ?? {}
-  const { unstored = -1, kept = 0 } = outbox ?? {}
+  const { unstored = -1, persisted = 0 } = outbox ?? {}
   const text = document.querySelector('#document')?.textContent ?? ''
-  return { unstored, unkept: unstored - kept, isUnshared, text }
+  return { unstored, unkept: unstored - persisted, isUnshared, text }
 }
 
 /** Drafts that this browser stores, of all windows at this address; `name`: of a database of the library's. */

@@ -1,151 +1,16 @@
-// Connections are ended in time and in the right way, on a manual clock.
+// The connections of our own ports and of an application's servers: which are watched, and how many begin.
 
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
 import type { IncomingMessage } from 'node:http'
-import type { Http2ServerRequest, ServerHttp2Stream } from 'node:http2'
-import type { Socket } from 'node:net'
+import type { Http2ServerRequest } from 'node:http2'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { createManualTime } from '../../protocol/testing.ts'
 import type { PortServer } from '../node-internals.ts'
-import { Connection, Connections, GuestConnections, keepAliveMs } from './connections.ts'
-
-const heartbeatMs = 1000
-const requestMs = 4000
-
-/**
- * A session with one stream, checked four times per heartbeat interval; answers PINGs if `answers`.
- */
-function watching(answers = true) {
-  const time = createManualTime()
-  /** Events on the connection, in order. */
-  const done: string[] = []
-  const socket = { bytesRead: 0, bytesWritten: 0, destroy: () => void done.push('cut') }
-  const stream = { bufferSize: 0, close: () => void done.push('stream closed') }
-  const session = {
-    closed: false,
-    destroyed: false,
-    state: { remoteWindowSize: 65_535 },
-    ping() {
-      if (answers) socket.bytesRead += 17
-    },
-    goaway: () => void done.push('goaway'),
-    close() {
-      session.closed = true
-      done.push('closed')
-    },
-    destroy() {
-      session.destroyed = true
-      done.push('destroyed')
-    },
-  }
-  const limits = { heartbeatMs, bodySeconds: requestMs / 1000, streamsPerSession: 10 }
-  const connection = new Connection(socket as unknown as Socket, limits, time.now())
-  connection.streams.add(stream as unknown as ServerHttp2Stream)
-  Object.assign(connection, { session, secure: {} })
-  const look = () => {
-    connection.look(time.now())
-    time.later(look, heartbeatMs / 4)
-  }
-  time.later(look, heartbeatMs / 4)
-  return { time, done, socket, stream, session, connection }
-}
-
-test('a session that answers its PINGs is never ended', () => {
-  const { time, done } = watching()
-  time.advance(keepAliveMs * 3)
-  assert.deepEqual(done, [])
-})
-
-test('a session that does not answer its PINGs is cut after one and a half heartbeat intervals', () => {
-  const { time, done } = watching(false)
-  time.advance(heartbeatMs * 2.5)
-  assert.deepEqual(done, [])
-  time.advance(heartbeatMs / 2)
-  assert.equal(done[0], 'cut')
-})
-
-test('a PING behind moving bytes gets the time that they need', () => {
-  const { time, done, stream, socket } = watching(false)
-  stream.bufferSize = 1_000_000
-  for (let look = 0; look < 100; look += 1) {
-    socket.bytesWritten += 160_000
-    time.advance(heartbeatMs / 4)
-    stream.bufferSize += 1
-    if (look % 8 === 0) stream.bufferSize = 1_000_000
-  }
-  assert.deepEqual(done, [])
-})
-
-test('bytes that do not move for two and a half heartbeat intervals end the connection', () => {
-  const { time, done, stream } = watching()
-  stream.bufferSize = 100
-  time.advance(heartbeatMs * 2.5)
-  assert.deepEqual(done, [])
-  time.advance(heartbeatMs)
-  assert.equal(done[0], 'cut')
-})
-
-test('a flow-control window update counts as movement', () => {
-  const { time, done, stream, session } = watching()
-  stream.bufferSize = 100
-  for (let look = 0; look < 20; look += 1) {
-    session.state.remoteWindowSize += 1
-    time.advance(heartbeatMs / 4)
-  }
-  assert.deepEqual(done, [])
-})
-
-test('one stuck stream among others that flow is closed alone, later', () => {
-  const { time, done, stream, socket } = watching()
-  stream.bufferSize = 100
-  for (let look = 0; look < 44; look += 1) {
-    socket.bytesWritten += 10_000
-    time.advance(heartbeatMs / 4)
-    if (look < 40) assert.deepEqual(done, [])
-  }
-  assert.equal(done[0], 'stream closed')
-})
-
-test('without TLS, or without a request, a connection is cut after the time for a request', () => {
-  for (const change of [{ secure: null, session: null }, { streams: new Set() }]) {
-    const { time, done, connection } = watching()
-    Object.assign(connection, change)
-    time.advance(requestMs)
-    assert.deepEqual(done, [])
-    time.advance(heartbeatMs)
-    assert.equal(done[0], 'cut')
-  }
-})
-
-test('an unused session is closed, and cut if the other side does not follow', () => {
-  const { time, done, connection } = watching()
-  Object.assign(connection, { streams: new Set(), idleSince: time.now() })
-  time.advance(keepAliveMs + heartbeatMs / 4)
-  assert.deepEqual(done, ['closed'])
-  time.advance(heartbeatMs * 1.5)
-  assert.equal(done[1], 'cut')
-})
-
-test('more than a hundred PINGs at a time end the session', () => {
-  const { time, done, connection } = watching()
-  for (let count = 0; count < 100; count += 1) connection.countControlFrame()
-  time.advance(heartbeatMs / 4)
-  for (let count = 0; count < 100; count += 1) connection.countControlFrame()
-  assert.deepEqual(done, [])
-  connection.countControlFrame()
-  assert.deepEqual(done, ['goaway', 'destroyed'])
-})
-
-test('each stream may be reset once at a time', () => {
-  const { done, connection } = watching()
-  for (let count = 0; count < 10; count += 1) connection.countReset()
-  assert.deepEqual(done, [])
-  for (let count = 0; count < 5; count += 1) connection.countReset()
-  assert.deepEqual(done, ['goaway', 'destroyed'])
-})
+import { heartbeatMs, requestMs, watching } from './connection-testing.ts'
+import { Connections, GuestConnections } from './connections.ts'
 
 /** An application's server with a session that has requested nothing below our path. */
 function watchingGuest() {
@@ -186,7 +51,7 @@ test('an application’s own streams may wait as long as it likes; ours are clos
 })
 
 test('an application’s own responses over HTTP/1.1 may wait as long as it likes; ours, and WebSockets, are cut', () => {
-  for (const [headers, turns, expected] of [
+  for (const [headers, requestQueue, expected] of [
     [{}, null, []],
     [{}, { isBusy: false }, []],
     [{}, { isBusy: true }, ['cut']],
@@ -206,7 +71,7 @@ test('an application’s own responses over HTTP/1.1 may wait as long as it like
     })
     done.length = 0
     const connection = guests.of({ socket, headers } as unknown as IncomingMessage)
-    Object.assign(connection ?? {}, { turns })
+    Object.assign(connection ?? {}, { requestQueue })
     time.advance(heartbeatMs * 3.5)
     assert.deepEqual(done, expected)
   }
@@ -220,8 +85,8 @@ test('an application’s request whose connection has ended while it waited take
       headers: {},
     } as unknown as IncomingMessage)
   assert.equal(ask(true), undefined)
-  assert.equal(ask(false)?.isOverfull, false)
-  assert.equal(ask(false)?.isOverfull, true)
+  assert.equal(ask(false)?.isOverLimit, false)
+  assert.equal(ask(false)?.isOverLimit, true)
 })
 
 test('after stop, an application’s sessions are left alone', () => {

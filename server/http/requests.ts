@@ -14,10 +14,12 @@ import { type OriginRules, originFields } from '../security/middleware.ts'
 import { type AnyRequest, connectionOf } from '../transports/bodies.ts'
 import { maxUnreadBytes } from '../transports/budget.ts'
 import { messagesPath } from '../transports/uplink.ts'
-import { type Connection, type Connections, maxHeaderBytes } from './connections.ts'
+import type { Connections } from './connections.ts'
 import { FairStart } from './fair-start.ts'
+import type { Connection } from './http-connection.ts'
 import { formatBare, refuse, respond } from './refusals.ts'
-import { type QueueTotal, RequestTurns } from './request-turns.ts'
+import { type QueueTotal, RequestQueue } from './request-queue.ts'
+import { maxHeaderBytes } from './server-options.ts'
 
 interface RequestParts {
   readonly app: Pick<App, 'koa' | 'penalties' | 'budget' | 'handleMessage'>
@@ -41,7 +43,10 @@ export type Answer = (request: AnyRequest, response: ServerResponse | Http2Serve
 /** `beside`: an application on ports of our own, which answers instead of the transports, within the same limits. */
 export type RequestHandler = (...given: [...Parameters<Answer>, beside?: Answer]) => void
 
-/** The listener for requests. */
+/**
+ * The listener for requests. Each waits for the responses before it on an HTTP/1.1 connection, then until
+ * its connection has paid for what was refused, then for a turn of the event loop in which few others start.
+ */
 export function createRequestHandler(parts: RequestParts): RequestHandler {
   const { app, connections, settings, origins } = parts
   const { penalties } = app
@@ -63,27 +68,27 @@ export function createRequestHandler(parts: RequestParts): RequestHandler {
         const bytes = Math.min(connection.socket.bytesRead - bytesBefore, settings.maxMessageBytes)
         if (response.statusCode >= 400) penalties.charge(key, costOfRefusal(bytes))
       })
-      take(connection, request, response, beside)
+      answer(connection, request, response, beside)
     }
-    const start = () => fair.run(connection, begin)
-    const startWhenAllowed = () => {
+    const beginFairly = () => fair.run(connection, begin)
+    const beginWhenAllowed = () => {
       const waitMs = penalties.debtMs(key)
-      if (waitMs === 0) start()
-      else delay(request, response, waitMs, parts.app, start)
+      if (waitMs === 0) beginFairly()
+      else delay(request, response, waitMs, app, beginFairly)
     }
-    if ('stream' in request) startWhenAllowed()
-    else if (!turnsOf(connection).run(response as ServerResponse, startWhenAllowed)) request.destroy()
+    if ('stream' in request) beginWhenAllowed()
+    else if (!queueOf(connection).run(response as ServerResponse, beginWhenAllowed)) request.destroy()
   }
 
-  function turnsOf(connection: Connection): RequestTurns {
-    if (connection.turns) return connection.turns
-    const turns = new RequestTurns(connection.secure, queueTotal)
-    connection.turns = turns
-    connection.socket.once('close', () => turns.close())
-    return turns
+  function queueOf(connection: Connection): RequestQueue {
+    if (connection.requestQueue) return connection.requestQueue
+    const queue = new RequestQueue(connection.secure, queueTotal)
+    connection.requestQueue = queue
+    connection.socket.once('close', () => queue.close())
+    return queue
   }
 
-  function take(
+  function answer(
     connection: Connection,
     request: AnyRequest,
     response: ServerResponse | Http2ServerResponse,
@@ -91,7 +96,7 @@ export function createRequestHandler(parts: RequestParts): RequestHandler {
   ): void {
     if ('stream' in request) endStream(request)
     else endLeftover(request, response as ServerResponse)
-    if (connection.isOverfull && request.url !== healthPath) {
+    if (connection.isOverLimit && request.url !== healthPath) {
       response.once('finish', () => connection.session?.close())
       refuse(request, response, tooManyConnections(settings.maxConnections), origins)
     } else if ('stream' in request && headerBytes(request) > maxHeaderBytes)
@@ -124,7 +129,7 @@ export function answerBrokenInput(
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex & { bytesRead?: number }) => {
     const connection = connections.at(socket)
     // Before TLS nothing was read; during a response no other may start.
-    if (connection && !connection.turns?.isBusy && socket.writable && socket.bytesRead)
+    if (connection && !connection.requestQueue?.isBusy && socket.writable && socket.bytesRead)
       socket.end(formatBare(refusalFor(error, bodySeconds)))
     else socket.destroy()
   })

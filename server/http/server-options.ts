@@ -2,7 +2,12 @@
 
 import { defaultEngine } from '../config/engine-settings.ts'
 import { maxUnreadBytes } from '../transports/budget.ts'
-import { keepAliveMs, maxHeaderBytes } from './connections.ts'
+
+/** Node's limit for HTTP/1.1; mostly cookies. */
+export const maxHeaderBytes = 16 * 1024
+
+/** A pause in typing must not cost a TLS handshake; Node's default is 5 s. */
+export const keepAliveMs = 75_000
 
 /** For `http2.createSecureServer`, beside `cert` and `key`. */
 export function serverOptions() {

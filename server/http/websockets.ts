@@ -97,7 +97,7 @@ function refusalFor(error: unknown): Refusal {
 /** Rejects with a `Refusal`; otherwise stores the request's grant. */
 async function check(request: IncomingMessage, parts: WebSocketParts): Promise<void> {
   const { app, connections, settings, origins } = parts
-  if (connections.of(request)?.isOverfull) throw tooManyConnections(settings.maxConnections)
+  if (connections.of(request)?.isOverLimit) throw tooManyConnections(settings.maxConnections)
   const path = (request.url ?? '').split('?', 1)[0] ?? ''
   if (!app.socketPaths.has(path)) throw new Refusal('not-found', `There is no WebSocket at ${path}.`)
   mustBeAllowed(request, origins)

@@ -391,6 +391,22 @@ test('when there are too many windows, those that moved last are shown', async (
   assert.deepEqual([names.at(-1), names.includes('w1'), names.includes('w2')], ['w0', false, false])
 })
 
+test('a poll after a window was displaced returns the full state once', async () => {
+  const { join, ask, told } = openPage()
+  const reader = await join({ id: 'w1' })
+  const poll = async (isFirst = false) =>
+    shownIn(framesOf(await ask({ id: 'w9' }, { isFirst, cursor: 'life1:0' })))
+  await poll(true)
+  for (let n = 0; n <= maxShownWindows; n += 1) {
+    const { show } = await join({ id: `x${n}` })
+    show(at(`${n}`))
+    told(reader.connection)
+  }
+  const [frame = ''] = await poll()
+  assert.equal(frame.split(',').length, maxShownWindows)
+  assert.equal((await poll()).length, 0)
+})
+
 test('schedules no timer while nobody moves', async () => {
   const { time, join, told } = openPage()
   const author = await join({ id: 'w1' })

@@ -14,24 +14,24 @@ import { admitStates } from './admission.ts'
 import { Delivery } from './delivery.ts'
 import { PresenceBudget, type Spender } from './presence-budget.ts'
 import { type Client, type ClientKey, clientKey } from './registry.ts'
+import { type ShownWindow, ShownWindows } from './shown-windows.ts'
 import type { ClientIdentity, Subscriber } from './subscriber.ts'
 
-interface Entry extends Shown {
-  readonly presenter: Presenter
-  readonly version: number
-  /** Whether it has written since: others have moved its caret, so the same state must be sent again. */
-  hasWritten: boolean
-  /** When its client left, ms since the epoch; null once the client is back and shows it again. */
-  leftAt: number | null
-}
-
-interface Shown {
+interface WindowState {
   readonly channel: string
   readonly window: string
   readonly state: unknown
   /** The state as JSON. */
   readonly text: string
   readonly bytes: number
+}
+
+interface Entry extends WindowState, ShownWindow {
+  readonly presenter: Presenter
+  /** Whether it has written since: others have moved its caret, so the same state must be sent again. */
+  hasWritten: boolean
+  /** When its client left, ms since the epoch; null once the client is back and shows it again. */
+  leftAt: number | null
 }
 
 /** A client, with the windows it shows: its own, or those its shared stream carries. */
@@ -43,9 +43,9 @@ interface Presenter extends Spender {
   /** Keyed by channel and window. */
   readonly entries: Map<string, Entry>
   /** The newest states that the budget does not allow yet, keyed likewise. */
-  readonly waiting: Map<string, Shown>
+  readonly waiting: Map<string, WindowState>
   /** By channel: the last version sent to it. */
-  readonly told: Map<string, number>
+  readonly sentVersions: Map<string, number>
   /** The opening in which it last showed something. */
   opening: number
   /** Whether its entries are kept but not shown. */
@@ -65,21 +65,6 @@ export interface OwnChange {
   readonly state: unknown
 }
 
-interface Room {
-  /** By window, the latest change last. */
-  readonly entries: Map<string, Entry>
-  /** Size of all states. */
-  bytes: number
-  /** Windows gone since the last flush. */
-  readonly gone: Set<string>
-  changedAt: number
-  flushedAt: number
-  /** Version of the last departure: readers of an older one need the full state. */
-  leftAt: number
-  /** Ms since the epoch; null while the room has entries. */
-  emptySince: number | null
-}
-
 /** Minimum pause between a page's frames, plus a share for each stream written to, ms. */
 const pauseMs = 50
 const pausePerStreamMs = 1
@@ -93,10 +78,7 @@ export const hiddenAfterMs = 4000
 /** Maximum number of windows shown by one stream. */
 const maxPerPresenter = 100
 
-const maxEmptyRooms = 1000
-
-/** Maximum size of a channel's states: `maxShownWindows` of 4 kB each. */
-const maxRoomBytes = maxShownWindows * 4096
+const maxEmptyChannels = 1000
 
 interface AwarenessParts {
   readonly typeOf: TypeOf
@@ -119,14 +101,19 @@ export class Awareness {
   readonly #leaving = new Set<Presenter>()
   /** Presenters with states that wait. */
   readonly #waiting = new Set<Presenter>()
-  readonly #rooms = new Map<string, Room>()
+  readonly #channels = new Map<string, ShownWindows<Entry>>()
+  /** Channels without windows, and since when, ms since the epoch. */
+  readonly #empty = new Map<string, number>()
+  /** Of the newest change on any channel: a version stays valid when its channel is forgotten. */
+  #version = 0
   /** Channels with changes, or with streams that are behind. */
   readonly #dirty = new Set<string>()
-  readonly #empty = new Set<string>()
-  #version = 0
-  #freeAt = 0
-  #plannedAt = Number.POSITIVE_INFINITY
+  /** The pause after the last flush ends then, ms since the epoch. */
+  #pausedUntil = 0
+  /** Of the next flush, ms since the epoch. */
+  #flushAt = Number.POSITIVE_INFINITY
   #cancelFlush: Cancel = nothingPlanned
+  /** When waiting states are next looked at, ms since the epoch. */
   #waitingUntil = Number.POSITIVE_INFINITY
   #cancelWaiting: Cancel = nothingPlanned
   #isClosed = false
@@ -138,6 +125,8 @@ export class Awareness {
     this.#timers = parts.timers
     this.#budget = new PresenceBudget(parts.bytesPerSecond, parts.timers.now)
   }
+
+  // What windows show
 
   /**
    * Ignores reports from before the window's latest opening, and windows beyond the presenter's
@@ -172,7 +161,7 @@ export class Awareness {
 
   /** A window's message was stored. */
   wrote(channel: string, window: string): void {
-    const entry = this.#rooms.get(channel)?.entries.get(window)
+    const entry = this.#channels.get(channel)?.get(window)
     if (entry) entry.hasWritten = true
   }
 
@@ -184,8 +173,8 @@ export class Awareness {
 
   /** Returns everything that this server's clients show. */
   ownShown(): OwnChange[] {
-    return [...this.#rooms.values()].flatMap(({ entries }) =>
-      [...entries.values()].filter(({ presenter }) => presenter.isOwn).map(changeOf),
+    return [...this.#channels.values()].flatMap((windows) =>
+      [...windows.all()].filter(({ presenter }) => presenter.isOwn).map(changeOf),
     )
   }
 
@@ -198,13 +187,13 @@ export class Awareness {
     if (!known && presenter.entries.size >= maxPerPresenter) return
     const text = JSON.stringify(state)
     if (known && this.#isShown(known) && !known.hasWritten && known.text === text) return
-    const shown = { channel, window, state, text, bytes: Buffer.byteLength(text) }
-    const moved = this.#shownByAnother(presenter, shown)
-    if (moved) return void this.#enter(presenter, shown, moved.version)
+    const next = { channel, window, state, text, bytes: Buffer.byteLength(text) }
+    const moved = this.#shownByAnother(presenter, next)
+    if (moved) return void this.#enter(presenter, next, moved)
     if (presenter.waiting.size >= maxPerPresenter) return
-    presenter.waiting.set(place, shown)
+    presenter.waiting.set(place, next)
     this.#waiting.add(presenter)
-    this.#showWaitingIn(this.#budget.waitMs(presenter, this.#roomOf(channel)))
+    this.#showWaitingIn(this.#budget.waitMs(presenter, this.#windowsOn(channel)))
   }
 
   #showWaitingIn(waitMs: number): void {
@@ -221,14 +210,14 @@ export class Awareness {
     this.#waitingUntil = Number.POSITIVE_INFINITY
     let soonestMs = Number.POSITIVE_INFINITY
     for (const presenter of this.#budget.inOrder(this.#waiting, (presenter) => this.#nextCost(presenter))) {
-      for (const [place, shown] of presenter.waiting) {
-        const room = this.#roomOf(shown.channel)
-        const waitMs = this.#budget.waitMs(presenter, room)
+      for (const [place, next] of presenter.waiting) {
+        const windows = this.#windowsOn(next.channel)
+        const waitMs = this.#budget.waitMs(presenter, windows)
         soonestMs = waitMs > 0 ? Math.min(soonestMs, waitMs) : soonestMs
         if (waitMs > 0) continue
         presenter.waiting.delete(place)
-        this.#budget.spend(presenter, room, this.#costOf(shown))
-        this.#enter(presenter, shown)
+        this.#budget.spend(presenter, windows, this.#costOf(next))
+        this.#enter(presenter, next)
       }
       if (presenter.waiting.size === 0) this.#waiting.delete(presenter)
     }
@@ -236,7 +225,7 @@ export class Awareness {
   }
 
   /** Bytes sent to all readers. */
-  #costOf({ channel, bytes }: Shown): number {
+  #costOf({ channel, bytes }: WindowState): number {
     return bytes * Math.max(1, this.#parts.readersOn(channel))
   }
 
@@ -245,17 +234,11 @@ export class Awareness {
     return next ? this.#costOf(next) : 0
   }
 
-  /** With the `version` of another client's entry, the others need no notification. */
-  #enter(presenter: Presenter, shown: Shown, version: number | null = null): void {
-    const entry = {
-      ...shown,
-      presenter,
-      version: version ?? this.#nextVersion(),
-      hasWritten: false,
-      leftAt: null,
-    }
-    presenter.entries.set(placeOf(shown.channel, shown.window), entry)
-    if (!presenter.isSilent) this.#putIn(entry, version !== null)
+  /** `moved`: another client's entry with the same state, which this one replaces. */
+  #enter(presenter: Presenter, next: WindowState, moved: Entry | null = null): void {
+    const entry = { ...next, presenter, version: 0, hasWritten: false, leftAt: null }
+    presenter.entries.set(placeOf(next.channel, next.window), entry)
+    if (!presenter.isSilent) this.#putIn(entry, moved)
   }
 
   #remove(presenter: Presenter, place: string): void {
@@ -263,6 +246,8 @@ export class Awareness {
     presenter.entries.delete(place)
     if (known) this.#takeOut(known)
   }
+
+  // Clients that leave, or poll no more
 
   /** Its windows stay for a while: a client that reopens its stream leaves and comes back. */
   left(key: ClientKey): void {
@@ -310,89 +295,87 @@ export class Awareness {
     for (const entry of presenter.entries.values()) this.#takeOut(entry)
   }
 
+  // Readers
+
   /** The first poll of a page receives everything. */
   polled(client: ClientIdentity, isFirst: boolean): void {
     const presenter = this.#presenters.get(clientKey(client))
     if (!presenter) return
     presenter.isAway = false
-    if (isFirst) presenter.told.clear()
+    if (isFirst) presenter.sentVersions.clear()
     if (!presenter.isSilent) return
     presenter.isSilent = false
     // A new page or connection reports its position itself. Its first poll may have reached another
     // server.
     if (isFirst || client.opening > presenter.opening) presenter.entries.clear()
-    for (const entry of presenter.entries.values()) {
-      const renewed = { ...entry, version: this.#nextVersion() }
-      presenter.entries.set(placeOf(entry.channel, entry.window), renewed)
-      this.#putIn(renewed)
-    }
+    for (const entry of presenter.entries.values()) this.#putIn(entry)
   }
 
   /** The stream accepts frames from now on. */
   joined(stream: Subscriber): void {
     const { identity } = stream
     const presenter = this.#presenterOf(identity)
-    presenter.told.clear()
+    presenter.sentVersions.clear()
     presenter.isSilent = false
     for (const [place, { channel }] of presenter.entries)
       if (!identity.channels.has(channel)) this.#remove(presenter, place)
     for (const channel of identity.channels) {
-      const room = this.#rooms.get(channel)
-      if (!room || room.entries.size === 0) continue
-      if (this.#offerWhole(stream, room, new Delivery(wholeOf(room, channel))))
-        presenter.told.set(channel, room.changedAt)
+      const windows = this.#channels.get(channel)
+      if (!windows || windows.size === 0) continue
+      if (this.#offerWhole(stream, windows, new Delivery(windows.wholeFrame())))
+        presenter.sentVersions.set(channel, windows.version)
       else this.#plan(channel, retryMs)
     }
   }
 
-  #offerWhole(stream: Subscriber, room: Room, whole: Delivery): boolean {
-    if (this.#budget.wholes.waitMs(room) > 0 || !stream.offer(whole)) return false
-    this.#budget.wholes.charge(room, room.bytes)
+  #offerWhole(stream: Subscriber, windows: ShownWindows<Entry>, whole: Delivery): boolean {
+    if (this.#budget.wholes.waitMs(windows) > 0 || !stream.offer(whole)) return false
+    this.#budget.wholes.charge(windows, windows.bytes)
     return true
   }
 
   hasNewsFor(identity: ClientIdentity): boolean {
-    const told = this.#presenters.get(clientKey(identity))?.told
+    const sentVersions = this.#presenters.get(clientKey(identity))?.sentVersions
     return Array.from(identity.channels).some((channel) => {
-      const room = this.#rooms.get(channel)
-      if (!room) return false
-      const frame = changesAfter(told?.get(channel), room, channel, identity.id)
-      return frame !== null && !this.#mustWait(frame, room)
+      const windows = this.#channels.get(channel)
+      const frame = windows?.frameAfter(sentVersions?.get(channel), identity.id)
+      return windows && frame ? !this.#mustWait(frame, windows) : false
     })
   }
 
   /** Returns what a polling client has not received yet, and counts it as received. */
   newsFor(identity: ClientIdentity): Delivery[] {
-    const { told } = this.#presenterOf(identity)
+    const { sentVersions } = this.#presenterOf(identity)
     return Array.from(identity.channels).flatMap((channel) => {
-      const room = this.#rooms.get(channel)
-      if (!room) return []
-      const frame = changesAfter(told.get(channel), room, channel, identity.id)
-      if (frame && this.#mustWait(frame, room)) return []
-      told.set(channel, room.changedAt)
+      const windows = this.#channels.get(channel)
+      if (!windows) return []
+      const frame = windows.frameAfter(sentVersions.get(channel), identity.id)
+      if (frame && this.#mustWait(frame, windows)) return []
+      sentVersions.set(channel, windows.version)
       if (!frame) return []
-      if (frame.whole) this.#budget.wholes.charge(room, room.bytes)
+      if (frame.whole) this.#budget.wholes.charge(windows, windows.bytes)
       return [new Delivery(frame)]
     })
   }
 
   /** Whether the budget allows no full state yet. The channel's polls are woken when it does. */
-  #mustWait({ whole, channel }: AwarenessFrame, room: Room): boolean {
-    const debtMs = whole ? this.#budget.wholes.waitMs(room) : 0
+  #mustWait({ whole, channel }: AwarenessFrame, windows: ShownWindows<Entry>): boolean {
+    const debtMs = whole ? this.#budget.wholes.waitMs(windows) : 0
     if (debtMs > 0) this.#plan(channel, debtMs)
     return debtMs > 0
   }
 
+  // Presenters and channels
+
   /**
-   * Forgets rooms that have been empty since before `at` (ms since the epoch): all clients were
+   * Forgets channels that have been empty since before `at` (ms since the epoch): all clients were
    * notified or disconnected.
    */
   forgetBefore(at: number): void {
-    for (const channel of this.#empty) {
-      const since = this.#rooms.get(channel)?.emptySince ?? null
-      if (since !== null && since >= at && this.#empty.size <= maxEmptyRooms) return
+    for (const [channel, since] of this.#empty) {
+      if (since >= at && this.#empty.size <= maxEmptyChannels) return
       this.#empty.delete(channel)
-      if (since !== null) this.#rooms.delete(channel)
+      this.#channels.delete(channel)
     }
   }
 
@@ -420,7 +403,7 @@ export class Awareness {
       key,
       entries: new Map(),
       waiting: new Map(),
-      told: new Map(),
+      sentVersions: new Map(),
       opening: Number.NEGATIVE_INFINITY,
       isSilent: false,
       isAway: false,
@@ -434,127 +417,123 @@ export class Awareness {
     this.#forget(presenter.key)
   }
 
-  #nextVersion(): number {
-    this.#version += 1
-    return this.#version
-  }
-
   #isShown(entry: Entry): boolean {
-    return this.#rooms.get(entry.channel)?.entries.get(entry.window) === entry
+    return this.#channels.get(entry.channel)?.has(entry) === true
   }
 
   /** The window's entry with the same state at the client or server that it has moved from. */
-  #shownByAnother(presenter: Presenter, { channel, window, text }: Shown): Entry | null {
-    const known = this.#rooms.get(channel)?.entries.get(window)
+  #shownByAnother(presenter: Presenter, { channel, window, text }: WindowState): Entry | null {
+    const known = this.#channels.get(channel)?.get(window)
     if (!known || known.presenter === presenter || known.presenter.user !== presenter.user) return null
     return known.hasWritten || known.text !== text ? null : known
   }
 
-  #roomOf(channel: string): Room {
-    return upsert(this.#rooms, channel, () => {
-      this.#empty.add(channel)
-      return createRoom(this.#timers.now())
+  #windowsOn(channel: string): ShownWindows<Entry> {
+    return upsert(this.#channels, channel, () => {
+      this.#empty.set(channel, this.#timers.now())
+      return new ShownWindows(channel, this.#nextVersion)
     })
   }
 
+  readonly #nextVersion = (): number => {
+    this.#version += 1
+    return this.#version
+  }
+
   /** Permanently replaces what another client or server shows for that window. */
-  #putIn(entry: Entry, isUnchanged = false): void {
+  #putIn(entry: Entry, moved: Entry | null = null): void {
     const { channel, window, presenter } = entry
-    const room = this.#roomOf(channel)
-    const replaced = room.entries.get(window)
+    const windows = this.#windowsOn(channel)
+    const replaced = windows.get(window)
     if (replaced && replaced.presenter !== presenter)
       replaced.presenter.entries.delete(placeOf(channel, window))
     if (presenter.isOwn) this.onOwn(changeOf(entry))
-    room.bytes += entry.bytes - (replaced?.bytes ?? 0)
-    if (isUnchanged) {
-      room.entries.set(window, entry)
+    if (moved) {
+      windows.replace(moved, entry)
       return
     }
-    room.entries.delete(window)
-    while (room.entries.size > 0 && (room.entries.size >= maxShownWindows || room.bytes > maxRoomBytes))
-      this.#takeOut(excessOf(room, entry))
-    room.entries.set(window, entry)
-    room.gone.delete(window)
-    room.changedAt = entry.version
-    room.emptySince = null
+    for (const displaced of windows.put(entry)) this.#announceGone(displaced)
     this.#empty.delete(channel)
     this.#plan(channel, 0)
   }
 
   /** Does nothing if another client shows that window by now. */
   #takeOut(entry: Entry): void {
-    const { channel, window } = entry
-    const room = this.#rooms.get(channel)
-    if (!room || !this.#isShown(entry)) return
-    room.entries.delete(window)
-    room.bytes -= entry.bytes
-    room.gone.add(window)
-    if (entry.presenter.isOwn) this.onOwn({ ...changeOf(entry), state: null })
-    room.changedAt = this.#nextVersion()
-    room.leftAt = room.changedAt
-    if (room.entries.size === 0) {
-      room.emptySince = this.#timers.now()
-      this.#empty.add(channel)
-      if (this.#empty.size > maxEmptyRooms) this.forgetBefore(Number.NEGATIVE_INFINITY)
+    const { channel } = entry
+    const windows = this.#channels.get(channel)
+    if (!windows?.remove(entry)) return
+    this.#announceGone(entry)
+    if (windows.size === 0) {
+      this.#empty.set(channel, this.#timers.now())
+      if (this.#empty.size > maxEmptyChannels) this.forgetBefore(Number.NEGATIVE_INFINITY)
     }
     this.#plan(channel, 0)
   }
 
+  #announceGone(entry: Entry): void {
+    if (entry.presenter.isOwn) this.onOwn({ ...changeOf(entry), state: null })
+  }
+
+  // Changes for streams
+
   #plan(channel: string, inMs: number): void {
     this.#dirty.add(channel)
-    const at = Math.max(this.#timers.now() + inMs, this.#freeAt)
-    if (this.#isClosed || at >= this.#plannedAt) return
+    const at = Math.max(this.#timers.now() + inMs, this.#pausedUntil)
+    if (this.#isClosed || at >= this.#flushAt) return
     this.#cancelFlush()
-    this.#plannedAt = at
+    this.#flushAt = at
     this.#cancelFlush = this.#timers.later(() => this.#flush(), at - this.#timers.now())
   }
 
   #flush(): void {
-    this.#plannedAt = Number.POSITIVE_INFINITY
+    this.#flushAt = Number.POSITIVE_INFINITY
     const channels = [...this.#dirty]
     this.#dirty.clear()
     let written = 0
     const behind: string[] = []
     for (const channel of channels) {
-      const room = this.#rooms.get(channel)
-      if (!room) continue
-      const { frames, isBehind } = this.#tellStreams(channel, room)
+      const windows = this.#channels.get(channel)
+      if (!windows) continue
+      const { frames, isBehind } = this.#sendChanges(channel, windows)
       written += frames
       if (isBehind) behind.push(channel)
       this.#parts.onChange(channel)
     }
-    this.#freeAt = this.#timers.now() + pauseMs + written * pausePerStreamMs
+    this.#pausedUntil = this.#timers.now() + pauseMs + written * pausePerStreamMs
     for (const channel of behind) this.#plan(channel, retryMs)
   }
 
   /** Streams that missed the last changes get the full state. */
-  #tellStreams(channel: string, room: Room): { readonly frames: number; readonly isBehind: boolean } {
-    const changed = [...room.entries.values()].filter(({ version }) => version > room.flushedAt)
-    const gone = Array.from(room.gone, (window) => ({ window, state: null }))
-    const only = changed.length === 1 && gone.length === 0 ? changed[0]?.window : null
+  #sendChanges(channel: string, windows: ShownWindows<Entry>): { frames: number; isBehind: boolean } {
+    const { version, flushedVersion } = windows
+    const changes = windows.unflushedFrame()
+    const isSmall = changes.windows.length <= maxShownWindows
+    const [first, ...others] = changes.windows
+    // A window is not sent its own state.
+    const only = first && first.state !== null && others.length === 0 ? first.window : null
     let delta: Delivery | null = null
     let whole: Delivery | null = null
     let frames = 0
     let isBehind = false
     for (const stream of this.#parts.streamsOn(channel)) {
-      const { told } = this.#presenterOf(stream.identity)
-      const before = told.get(channel)
-      if (before === room.changedAt) continue
-      const isCurrent = before !== undefined && before >= room.flushedAt
-      const isDelta = isCurrent && gone.length + changed.length <= maxShownWindows
-      if (isDelta)
-        delta ??= new Delivery({ type: 'awareness', channel, windows: [...gone, ...changed.map(shown)] })
-      else whole ??= new Delivery(wholeOf(room, channel))
-      // A window is not sent its own state.
-      const isTold =
-        (isCurrent && only === stream.identity.id) ||
-        (isDelta && delta ? stream.offer(delta) : whole !== null && this.#offerWhole(stream, room, whole))
-      if (isTold) told.set(channel, room.changedAt)
+      const { sentVersions } = this.#presenterOf(stream.identity)
+      const sent = sentVersions.get(channel)
+      if (sent === version) continue
+      const isCurrent = sent !== undefined && sent >= flushedVersion
+      let isSent: boolean
+      if (isCurrent && only === stream.identity.id) isSent = true
+      else if (isCurrent && isSmall) {
+        delta ??= new Delivery(changes)
+        isSent = stream.offer(delta)
+      } else {
+        whole ??= new Delivery(windows.wholeFrame())
+        isSent = this.#offerWhole(stream, windows, whole)
+      }
+      if (isSent) sentVersions.set(channel, version)
       else isBehind = true
       frames += 1
     }
-    room.flushedAt = room.changedAt
-    room.gone.clear()
+    windows.flushed()
     return { frames, isBehind }
   }
 }
@@ -571,22 +550,8 @@ export function checkReport(id: string, { window = id, channel }: AwarenessRepor
   throw new Refusal('read-only-channel', sentence)
 }
 
-const createRoom = (emptySince: number): Room => ({
-  entries: new Map(),
-  bytes: 0,
-  gone: new Set(),
-  changedAt: 0,
-  flushedAt: 0,
-  leftAt: 0,
-  emptySince,
-})
-
 /** Names of windows and channels contain no space. */
 const placeOf = (channel: string, window: string) => `${channel} ${window}`
-
-function shown({ window, state, presenter: { user } }: Entry): AwarenessFrame['windows'][number] {
-  return user === null ? { window, state } : { window, user, state }
-}
 
 const changeOf = ({ channel, window, state, presenter: { owner, user } }: Entry): OwnChange => ({
   channel,
@@ -595,35 +560,3 @@ const changeOf = ({ channel, window, state, presenter: { owner, user } }: Entry)
   user,
   state,
 })
-
-function wholeOf({ entries }: Room, channel: string): AwarenessFrame {
-  return { type: 'awareness', channel, windows: Array.from(entries.values(), shown), whole: true }
-}
-
-/** Null if nothing is new except the state of the window `own`. */
-function changesAfter(
-  version: number | undefined,
-  room: Room,
-  channel: string,
-  own: string,
-): AwarenessFrame | null {
-  if (version === undefined) return room.entries.size === 0 ? null : wholeOf(room, channel)
-  if (version < room.leftAt) return wholeOf(room, channel)
-  const windows = [...room.entries.values()].filter(
-    (entry) => entry.version > version && entry.window !== own,
-  )
-  return windows.length === 0 ? null : { type: 'awareness', channel, windows: windows.map(shown) }
-}
-
-/**
- * Returns the oldest entry of the owner with the most, so that one browser cannot displace the
- * others.
- */
-function excessOf({ entries }: Room, newcomer: Entry): Entry {
-  const ownerOf = ({ presenter }: Entry) => presenter.owner ?? presenter
-  const byOwner = Map.groupBy([...entries.values(), newcomer], ownerOf)
-  let most: readonly Entry[] = []
-  for (const owned of byOwner.values()) if (owned.length > most.length) most = owned
-  const [oldest = newcomer] = most
-  return oldest
-}

@@ -3,7 +3,7 @@
 import { estimateLength, formatCursor } from '../../protocol/messages.ts'
 import { Refusal } from '../../protocol/refusal.ts'
 import type { Health } from '../health.ts'
-import { maxHeaderBytes } from '../http/connections.ts'
+import { maxHeaderBytes } from '../http/server-options.ts'
 import { messageText } from '../log/kept-json.ts'
 import type { Log } from '../log/log.ts'
 import { fingerprintFor, refuseReading } from '../security/grants.ts'

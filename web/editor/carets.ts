@@ -2,13 +2,13 @@
 
 import type { Cancel, Timers } from '../../protocol/time.ts'
 import { inNextFrame } from '../frames.ts'
-import type { Binding } from './binding.ts'
+import type { DrawnText } from './drawn-text.ts'
 import type { Caret } from './presence.ts'
 
 interface CaretsParts {
   /** The editable element; the layer becomes its preceding sibling. */
   readonly root: HTMLElement
-  readonly rectsOf: Binding['rectsOf']
+  readonly rectsOf: DrawnText['rectsOf']
   readonly carets: () => readonly Caret[]
   readonly timers: Timers
 }

@@ -34,12 +34,13 @@ interface Source {
 
 /** Copies the text with its own formatting: the browser's copies include the page's styles. */
 export function takeCopies({ root, binding, mayWrite }: Source): () => void {
+  const { drawn, editor } = binding
   const { listen, stop } = listeners(root)
   let dragged: SelectedText | null = null
 
   /** False until the code is loaded; then the browser's own copy must do. */
   function fill(data: DataTransfer | null): boolean {
-    const lines = binding.selectedLines()
+    const lines = drawn.selectedLines()
     const content = contentCode.loaded
     if (!data || !content || lines.length === 0) return false
     content.writeTo(data, lines)
@@ -53,7 +54,7 @@ export function takeCopies({ root, binding, mayWrite }: Source): () => void {
     if (fill(event.clipboardData)) event.preventDefault()
   })
   listen('dragstart', (event) => {
-    dragged = binding.selectedLines().length > 0 ? binding.selection() : null
+    dragged = drawn.selectedLines().length > 0 ? drawn.selection() : null
     fill(event.dataTransfer)
   })
   listen('dragend', () => {
@@ -63,7 +64,7 @@ export function takeCopies({ root, binding, mayWrite }: Source): () => void {
   listen('cut', (event) => {
     if (!fill(event.clipboardData)) return
     event.preventDefault()
-    binding.deleteSelected()
+    editor.deleteSelected()
   })
   listen('drop', (event) => {
     const text = dragged
@@ -73,7 +74,7 @@ export function takeCopies({ root, binding, mayWrite }: Source): () => void {
     event.stopImmediatePropagation()
     const place = document.caretPositionFromPoint(event.clientX, event.clientY)
     const isCopy = /Mac/.test(navigator.platform) ? event.altKey : event.ctrlKey
-    if (place) binding.moveText(text, [place.offsetNode, place.offset], isCopy)
+    if (place) editor.moveText(text, [place.offsetNode, place.offset], isCopy)
   })
   return stop
 }

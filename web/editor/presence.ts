@@ -8,7 +8,7 @@ import { maxNameCharacters } from '../../app/shared/page-messages.ts'
 import { cutText, graphemeAfter } from '../../protocol/graphemes.ts'
 import { fingerprintIn, type Message } from '../../protocol/messages.ts'
 import { nothingPlanned, type Timers } from '../../protocol/time.ts'
-import type { Binding } from './binding.ts'
+import type { DrawnText } from './drawn-text.ts'
 
 export interface Person {
   readonly window: string
@@ -102,7 +102,7 @@ export class Presence {
   /** Windows that are here, by Yjs client. */
   readonly #windows = new Map<number, string>()
   #name: string
-  #binding: Pick<Binding, 'selection'> | null = null
+  #drawn: Pick<DrawnText, 'selection'> | null = null
   /** Where other windows believe this window's caret to be. */
   #believed: Place | null = null
   #isSettled = true
@@ -143,8 +143,8 @@ export class Presence {
     return this.#name
   }
 
-  attach(binding: Pick<Binding, 'selection'> | null): void {
-    this.#binding = binding
+  attach(drawn: Pick<DrawnText, 'selection'> | null): void {
+    this.#drawn = drawn
     this.showSoon()
   }
 
@@ -177,7 +177,7 @@ export class Presence {
   #show(): void {
     this.#isShowPlanned = false
     if (!this.#isSettled) return
-    const place = this.#binding?.selection() ?? null
+    const place = this.#drawn?.selection() ?? null
     const now = this.#indicesOf(place)
     const before = this.#indicesOf(this.#believed)
     const isSame = now?.anchor === before?.anchor && now?.head === before?.head

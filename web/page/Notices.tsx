@@ -55,7 +55,7 @@ export function Notices({ store, actions, start }: PageProps) {
         )}
         {kept && (
           // The key shows a dismissed notice again if things get worse.
-          <Notice key={`${outbox.isFull} ${outbox.isSaved}`} kind="warning">
+          <Notice key={`${outbox.isFull} ${outbox.canPersist}`} kind="warning">
             {kept}
           </Notice>
         )}

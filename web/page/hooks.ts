@@ -48,7 +48,7 @@ export function useNow(periodMs: number, isRunning: boolean): number {
 /** Edits are usually stored within a few ms: showing each would flicker and render twice per key. */
 const showDelayMs = 250
 
-/** While connected, unsent edits appear after `showDelayMs`; without a connection, those not kept yet. */
+/** While connected, unsent edits appear after `showDelayMs`; without a connection, those not persisted yet. */
 export function useOutbox(store: Store): OutboxState {
   const [outbox, setOutbox] = useState(() => store.view().outbox)
   useEffect(() => {
@@ -62,8 +62,8 @@ export function useOutbox(store: Store): OutboxState {
     function onChange(): void {
       const { outbox, link } = store.view()
       const isSending = link.state === 'open' && (outbox.unstored > 0 || outbox.isFull)
-      const isBeingKept = outbox.isSaved && outbox.kept < outbox.unstored
-      if (isSending || isBeingKept) timer ??= setTimeout(show, showDelayMs)
+      const isBeingPersisted = outbox.canPersist && outbox.persisted < outbox.unstored
+      if (isSending || isBeingPersisted) timer ??= setTimeout(show, showDelayMs)
       else show()
     }
     function show(): void {

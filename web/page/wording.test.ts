@@ -37,7 +37,7 @@ const waiting: ShownLink = {
 const holding = (unstored: number, change: Partial<OutboxState> = {}) => ({
   ...empty,
   unstored,
-  kept: unstored,
+  persisted: unstored,
   ...change,
 })
 
@@ -178,13 +178,13 @@ test('says that all is stored only if nothing is unacknowledged', () => {
 test('says whether all that waits for the link is kept, without counting keystrokes', () => {
   assert.equal(formatStored(holding(1), 'waiting'), 'Offline: changes kept')
   assert.equal(formatStored(holding(17), 'opening'), 'Offline: changes kept')
-  assert.equal(formatStored(holding(17, { kept: 16 }), 'opening'), 'Offline: changes unsent')
+  assert.equal(formatStored(holding(17, { persisted: 16 }), 'opening'), 'Offline: changes unsent')
   assert.equal(formatStored(holding(17), 'waiting', false, true), 'Deleted: changes kept')
 })
 
 test('says what a reload or closing the window would lose', () => {
-  assert.equal(formatStored(holding(3, { isSaved: false }), 'waiting'), 'Kept in this window only')
-  assert.equal(formatStored(holding(3, { isSaved: false }), 'open'), 'Storing…')
+  assert.equal(formatStored(holding(3, { canPersist: false }), 'waiting'), 'Kept in this window only')
+  assert.equal(formatStored(holding(3, { canPersist: false }), 'open'), 'Storing…')
   assert.equal(formatStored(holding(9, { isFull: true }), 'open'), 'Kept in this window only')
 })
 
@@ -219,11 +219,14 @@ test('says what an earlier version of the page left, and what restoring it does'
 
 test('no outbox notice while all is well', () => {
   assert.equal(formatOutbox(holding(3)), null)
-  assert.equal(formatOutbox(holding(0, { isSaved: false })), null)
+  assert.equal(formatOutbox(holding(0, { canPersist: false })), null)
 })
 
 test('says which edits would be lost', () => {
-  assert.match(formatOutbox(holding(3, { isSaved: false })) ?? '', /cannot keep .*, so keep the window open/)
+  assert.match(
+    formatOutbox(holding(3, { canPersist: false })) ?? '',
+    /cannot keep .*, so keep the window open/,
+  )
   assert.match(formatOutbox(holding(3, { isFull: true })) ?? '', /in this window only/)
 })
 

@@ -127,7 +127,7 @@ export function formatWindows(windows: number | null, state: ShownLink['state'])
 
 /** "Stored" only if the server has stored everything in the page. */
 export function formatStored(
-  { unstored, kept, isFull, isSaved }: OutboxState,
+  { unstored, persisted, isFull, canPersist }: OutboxState,
   state: ShownLink['state'],
   isUnshared = false,
   isDeleted = false,
@@ -135,10 +135,10 @@ export function formatStored(
   if (isUnshared) return 'Not stored: edit refused'
   if (isFull) return 'Kept in this window only'
   // No number: what the outbox counts are keystrokes, which mean nothing to their author.
-  const held = kept === unstored ? 'changes kept' : 'changes unsent'
+  const held = persisted === unstored ? 'changes kept' : 'changes unsent'
   if (isDeleted) return unstored === 0 ? 'Deleted' : `Deleted: ${held}`
   if (unstored > 0 && state === 'open') return 'Storing…'
-  if (unstored > 0 && !isSaved) return 'Kept in this window only'
+  if (unstored > 0 && !canPersist) return 'Kept in this window only'
   if (unstored > 0) return `Offline: ${held}`
   return 'All changes stored'
 }
@@ -166,10 +166,10 @@ export function formatLeft(at: number, now: number): string {
 }
 
 /** Null while every unsent edit is saved. */
-export function formatOutbox({ unstored, isFull, isSaved }: OutboxState): string | null {
+export function formatOutbox({ unstored, isFull, canPersist }: OutboxState): string | null {
   if (isFull)
     return 'There is no room for more unsent edits. The newest one is in this window only and will be sent once earlier ones are stored, so keep this window open.'
-  if (unstored === 0 || isSaved) return null
+  if (unstored === 0 || canPersist) return null
   return 'This browser cannot keep the unsent edits beyond this window, so keep the window open until they are stored.'
 }
 

@@ -16,13 +16,13 @@ export interface QueueTotal {
  * behind unread ones. With too many queued on one connection, no more are read, and it is closed
  * after them; if cut at once, the client would reconnect, which costs more.
  */
-export class RequestTurns {
+export class RequestQueue {
   readonly #secure: Pick<TLSSocket, 'on' | 'pause' | 'end'> | null
   readonly #total: QueueTotal
   readonly #waiting: (() => void)[] = []
   #isBusy = false
   /** No more requests are read, and the connection ends after these. */
-  #areLast = false
+  #isClosing = false
 
   constructor(secure: Pick<TLSSocket, 'on' | 'pause' | 'end'> | null, total: QueueTotal) {
     this.#secure = secure
@@ -67,7 +67,7 @@ export class RequestTurns {
       return
     }
     this.#isBusy = false
-    if (this.#areLast) this.#secure?.end()
+    if (this.#isClosing) this.#secure?.end()
   }
 
   /**
@@ -75,8 +75,8 @@ export class RequestTurns {
    * some 64 KiB.
    */
   #stopReading(): void {
-    if (this.#areLast) return
-    this.#areLast = true
+    if (this.#isClosing) return
+    this.#isClosing = true
     const secure = this.#secure
     secure?.on('resume', () => secure.pause()).pause()
   }

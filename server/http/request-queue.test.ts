@@ -4,35 +4,35 @@ import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { TLSSocket } from 'node:tls'
-import { maxQueued, RequestTurns } from './request-turns.ts'
+import { maxQueued, RequestQueue } from './request-queue.ts'
 
-/** One connection; `ask` returns the response, or null if the request is refused. */
+/** One connection; `ask` requeue the response, or null if the request is refused. */
 function connect(total = { requests: 0 }) {
   const secure = new PassThrough()
-  const turns = new RequestTurns(secure as unknown as TLSSocket, total)
+  const queue = new RequestQueue(secure as unknown as TLSSocket, total)
   const begun: EventEmitter[] = []
   const ask = () => {
     const response = new EventEmitter()
-    return turns.run(response as never, () => begun.push(response)) ? response : null
+    return queue.run(response as never, () => begun.push(response)) ? response : null
   }
   const endNext = async (response: EventEmitter | undefined) => {
     response?.emit('close')
     await nextTurn()
   }
-  return { secure, turns, total, begun, ask, endNext }
+  return { secure, queue, total, begun, ask, endNext }
 }
 
 test('a request starts in a turn of its own after the response before it, in order', async () => {
-  const { turns, total, begun, ask } = connect()
+  const { queue, total, begun, ask } = connect()
   const responses = [ask(), ask(), ask()]
-  assert.deepEqual([begun.length, total.requests, turns.isBusy], [1, 2, true])
+  assert.deepEqual([begun.length, total.requests, queue.isBusy], [1, 2, true])
   for (const [index, response] of responses.entries()) {
     assert.equal(begun.at(-1), response)
     response?.emit('close')
     assert.equal(begun.length, index + 1)
     await nextTurn()
   }
-  assert.deepEqual([total.requests, turns.isBusy], [0, false])
+  assert.deepEqual([total.requests, queue.isBusy], [0, false])
   ask()
   assert.equal(begun.length, 4)
 })
@@ -66,14 +66,14 @@ test('no connection queues a request when too many are queued in total, until a 
 })
 
 test('closing frees the places of the queued requests, which never start', async () => {
-  const { turns, total, begun, ask, endNext } = connect({ requests: 5 })
+  const { queue, total, begun, ask, endNext } = connect({ requests: 5 })
   for (let count = 0; count < 3; count += 1) ask()
-  turns.close()
+  queue.close()
   await endNext(begun[0])
-  assert.deepEqual([total.requests, begun.length, turns.isBusy], [5, 1, false])
+  assert.deepEqual([total.requests, begun.length, queue.isBusy], [5, 1, false])
   // Whichever request came first: a later one is queued, too.
   ask()
   ask()
-  turns.close()
+  queue.close()
   assert.equal(total.requests, 5)
 })
