@@ -150,7 +150,8 @@ export function admitBeat(given: unknown): Readonly<Record<string, number>> | un
   if (windows === undefined) return undefined
   const counts = isObject(windows) ? Object.entries(windows as object) : null
   const fits = counts?.every(
-    ([page, count]) => page.length <= 64 && Number.isInteger(count) && count >= 0 && count <= maxWindows,
+    ([channel, count]) =>
+      channel.length <= 64 && Number.isInteger(count) && count >= 0 && count <= maxWindows,
   )
   if (fits && counts && counts.length <= maxCounted) return windows as Record<string, number>
   throw new Refusal(

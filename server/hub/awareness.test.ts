@@ -53,7 +53,7 @@ function openPage(change: HubChange = {}) {
 /** Interval of the search for clients that have left: a sixteenth of a heartbeat. */
 const turnMs = 1000
 
-test('a window’s state is sent to the others on the page, but not to the window itself', async () => {
+test('a window’s state is sent to the others on the channel, but not to the window itself', async () => {
   const { join, told } = openPage()
   const author = await join({ id: 'w1' })
   const reader = await join({ id: 'w2' })
@@ -111,7 +111,7 @@ test('changes of many windows within a short time share one frame', async () => 
   assert.deepEqual(told(reader.connection), ['main: w1 AB, w2 AB, w3 AB'])
 })
 
-test('a newcomer receives everything shown, and nothing for an empty page', async () => {
+test('a newcomer receives everything shown, and nothing for an empty channel', async () => {
   const { join, told } = openPage()
   assert.deepEqual(told((await join({ id: 'w0' })).connection), [])
   const author = await join({ id: 'w1' })

@@ -1,4 +1,4 @@
-// Shows who is on each page, and where: changes as they happen, the full state to newcomers.
+// Shows who is on each channel, and where: changes as they happen, the full state to newcomers.
 
 import {
   type AwarenessFrame,
@@ -65,7 +65,7 @@ export interface OwnChange {
   readonly state: unknown
 }
 
-/** Minimum pause between a page's frames, plus a share for each stream written to, ms. */
+/** Minimum pause between a channel's frames, plus a share for each stream written to, ms. */
 const pauseMs = 50
 const pausePerStreamMs = 1
 
@@ -134,8 +134,8 @@ export class Awareness {
    * `Refusal`: as `checkReport` does, and 400 `bad-shape` for a channel that the client does not
    * read.
    */
-  show({ identity, page }: Client, report: AwarenessReport, opening: number): void {
-    const { window = identity.id, channel = page, state } = report
+  show({ identity, firstChannel }: Client, report: AwarenessReport, opening: number): void {
+    const { window = identity.id, channel = firstChannel, state } = report
     checkReport(identity.id, { window, channel, state }, this.#parts.typeOf)
     // Whoever admitted it did not know the channel.
     const shape = report.channel === undefined ? this.#parts.typeOf(channel).state : undefined
@@ -297,7 +297,7 @@ export class Awareness {
 
   // Readers
 
-  /** The first poll of a page receives everything. */
+  /** The first poll of a client receives everything. */
   polled(client: ClientIdentity, isFirst: boolean): void {
     const presenter = this.#presenters.get(clientKey(client))
     if (!presenter) return
@@ -305,7 +305,7 @@ export class Awareness {
     if (isFirst) presenter.sentVersions.clear()
     if (!presenter.isSilent) return
     presenter.isSilent = false
-    // A new page or connection reports its position itself. Its first poll may have reached another
+    // A new window or connection reports its position itself. Its first poll may have reached another
     // server.
     if (isFirst || client.opening > presenter.opening) presenter.entries.clear()
     for (const entry of presenter.entries.values()) this.#putIn(entry)

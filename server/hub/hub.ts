@@ -20,7 +20,7 @@ import { Heartbeats } from './heartbeats.ts'
 import { type ForwardedRequest, Neighbours } from './neighbours.ts'
 import { type Poll, type PollReply, Polls } from './polls.ts'
 import { bytesPerToken, RateLimit, reserveOf } from './rate-limit.ts'
-import { type Client, clientKey, pageOf, Registry } from './registry.ts'
+import { type Client, clientKey, firstChannelOf, Registry } from './registry.ts'
 import {
   type ClientIdentity,
   drawReconnectDelayMs,
@@ -232,7 +232,7 @@ export class Hub {
   /** Rejects with a `Refusal` when full or draining. */
   poll(poll: Poll): Promise<PollReply> {
     const { identity } = poll
-    if (identity.owner !== null) this.#neighbours?.polled(identity.id, pageOf(identity))
+    if (identity.owner !== null) this.#neighbours?.polled(identity.id, firstChannelOf(identity))
     return this.#polls.poll(poll)
   }
 
@@ -311,8 +311,8 @@ export class Hub {
     return this.#registry.size
   }
 
-  windowsOn(page: string): number {
-    return this.#registry.windowsOn(page)
+  windowsOn(channel: string): number {
+    return this.#registry.windowsOn(channel)
   }
 
   windows() {

@@ -40,7 +40,7 @@ function openServers(count: number) {
         onReturned = onBack
       },
     }
-    const notes: { readonly type: string; readonly pages?: Record<string, number> }[] = []
+    const notes: { readonly type: string; readonly channels?: Record<string, number> }[] = []
     const opened = openHub({
       maxWindows: 10_000,
       log,
@@ -93,7 +93,7 @@ const fingerprint = 'abcdefghij'
 
 const at = (anchor: string): ShownState => ({ client: 7, name: 'Ada', anchor, head: anchor })
 
-/** The windows shown on the page, from the frames since the last full one. */
+/** The windows shown on the channel, from the frames since the last full one. */
 function shownTo({ frames }: FakeConnection): Record<string, string | null> {
   const shown = new Map<string, string | null>()
   for (const frame of frames) {
@@ -106,7 +106,7 @@ function shownTo({ frames }: FakeConnection): Record<string, string | null> {
   return Object.fromEntries(shown)
 }
 
-test('a page’s windows are counted over all servers', async () => {
+test('a channel’s windows are counted over all servers', async () => {
   const { one, other, advance } = two()
   const first = await one.join({ id: 'a' })
   const second = await other.join({ id: 'b' })
@@ -308,7 +308,7 @@ test('a silent window does not reappear at its old position after it moved at an
   assert.deepEqual(shownTo(reader.connection), {})
 })
 
-test('a reopened page does not appear at its old position, even if its first poll reached another server', async () => {
+test('a reopened window does not appear at its old position, even if its first poll reached another server', async () => {
   const { one, other, advance } = two()
   const reader = await one.join({ id: 'b' })
   const place = { ...owned('w1'), mode: 'long-polling/2' }
@@ -357,13 +357,15 @@ test('counts are sent as changes in notes of limited size, and in full to a serv
   const reader = await one.join({ id: 'reader', channels: ['page-4499'] })
   advance(500)
   assert.equal(windowsSeenBy(reader.connection), 2)
-  const sizes = one.notes.map(({ pages = {} }) => Object.keys(pages).length)
+  const sizes = one.notes.map(({ channels = {} }) => Object.keys(channels).length)
   assert.ok(Math.max(...sizes) <= 2000, String(sizes))
   one.notes.length = 0
   await other.join({ id: 'another', channels: ['page-4499'] })
   advance(10_000)
   assert.equal(windowsSeenBy(reader.connection), 3)
-  const changes = one.notes.map(({ pages = {} }) => pages).filter((pages) => Object.keys(pages).length > 0)
+  const changes = one.notes
+    .map(({ channels = {} }) => channels)
+    .filter((changed) => Object.keys(changed).length > 0)
   assert.deepEqual(changes, [{ 'page-4499': 2 }])
   // Silent for so long that it counts as gone.
   other.cut()

@@ -29,7 +29,7 @@ export type ForwardedRequest =
 
 type CountsName = keyof Counts
 
-const countsNames = ['pages', 'owners'] as const satisfies readonly CountsName[]
+const countsNames = ['channels', 'owners'] as const satisfies readonly CountsName[]
 
 type PlainCounts = Readonly<Record<CountsName, Readonly<Record<string, number>>>>
 
@@ -39,8 +39,8 @@ type NeighbourMessage =
   | { readonly type: 'hello' }
   /** Changes since the last counts, 0 for none left; `isWhole` replaces all earlier ones. */
   | ({ readonly type: 'counts'; readonly isWhole: boolean } & PlainCounts)
-  /** Pages of polling clients by proven name; the next poll may reach any server. */
-  | { readonly type: 'polls'; readonly pages: Readonly<Record<string, string>> }
+  /** First channels of polling clients by proven name; the next poll may reach any server. */
+  | { readonly type: 'polls'; readonly channels: Readonly<Record<string, string>> }
   | { readonly type: 'shown'; readonly shown: readonly OwnChange[] }
   /** An application ends the sessions of a user or client. */
   | { readonly type: 'ended'; readonly who: Who }
@@ -80,7 +80,7 @@ const maxNoteBytes = 200_000
 export class Neighbours implements Elsewhere {
   readonly #parts: NeighboursParts
   readonly #others = new Map<string, Other>()
-  readonly #polling = new Map<string, { readonly page: string; readonly at: number }>()
+  readonly #polling = new Map<string, { readonly firstChannel: string; readonly at: number }>()
   /** The newest changes not posted yet, by channel and window. */
   readonly #shown = new Map<string, OwnChange>()
   readonly #polled = new Map<string, string>()
@@ -117,11 +117,11 @@ export class Neighbours implements Elsewhere {
   }
 
   /** Records a poll of a proven name at this server. */
-  polled(window: string, page: string): void {
-    this.#polled.set(window, page)
+  polled(window: string, firstChannel: string): void {
+    this.#polled.set(window, firstChannel)
     this.#cancelPolled ??= this.#parts.timers.later(() => {
       this.#cancelPolled = null
-      this.#post({ type: 'polls', pages: Object.fromEntries(this.#polled) })
+      this.#post({ type: 'polls', channels: Object.fromEntries(this.#polled) })
       this.#polled.clear()
     }, polledPauseMs)
   }
@@ -131,8 +131,9 @@ export class Neighbours implements Elsewhere {
     for (const other of this.#others.values())
       for (const name of countsNames)
         for (const [key, count] of other[name]) sum[name].set(key, (sum[name].get(key) ?? 0) + count)
-    for (const [window, { page }] of this.#polling)
-      if (!this.#parts.registry.named(window)) sum.pages.set(page, (sum.pages.get(page) ?? 0) + 1)
+    for (const [window, { firstChannel }] of this.#polling)
+      if (!this.#parts.registry.named(window))
+        sum.channels.set(firstChannel, (sum.channels.get(firstChannel) ?? 0) + 1)
     return sum
   }
 
@@ -163,7 +164,7 @@ export class Neighbours implements Elsewhere {
       this.#post({
         type: 'counts',
         isWhole: isWhole && first === 0,
-        pages: plain('pages'),
+        channels: plain('channels'),
         owners: plain('owners'),
       })
     }
@@ -226,7 +227,7 @@ export class Neighbours implements Elsewhere {
     else if (note.type === 'gone') this.#forget(from)
     else if (note.type === 'ended') onEnded(note.who)
     else if (note.type === 'counts') this.#handleCounts(from, note)
-    else if (note.type === 'polls') this.#handlePolls(note.pages)
+    else if (note.type === 'polls') this.#handlePolls(note.channels)
     else if (note.type === 'shown') {
       for (const change of note.shown) awareness.showFrom(from, change)
     } else {
@@ -260,11 +261,11 @@ export class Neighbours implements Elsewhere {
       this.#parts.registry.presenceChanged()
   }
 
-  #handlePolls(pages: Readonly<Record<string, string>>): void {
+  #handlePolls(channels: Readonly<Record<string, string>>): void {
     const { timers, registry, onForwarded } = this.#parts
     const { size } = this.#polling
-    for (const [window, page] of Object.entries(pages)) {
-      this.#polling.set(window, { page, at: timers.now() })
+    for (const [window, firstChannel] of Object.entries(channels)) {
+      this.#polling.set(window, { firstChannel, at: timers.now() })
       onForwarded({ type: 'polled', window })
     }
     if (this.#polling.size > size) registry.presenceChanged()

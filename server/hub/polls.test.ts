@@ -266,7 +266,7 @@ test('a polling window receives presence only when it has changed', async () => 
   )
 })
 
-test('a window that opens again receives presence again: it may be another page', async () => {
+test('a window that opens again receives presence again: it may be another one', async () => {
   const { time, ask } = openHub()
   await ask({ id: 'w1' }, { isFirst: true })
   time.advance(100)

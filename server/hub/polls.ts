@@ -16,7 +16,7 @@ export interface Poll {
   readonly cursor: Cursor | null
   /** Longest wait for messages, ms; 0 responds at once. */
   readonly holdMs: number
-  /** The page's first poll: responds at once, with a welcome. */
+  /** The client's first poll: responds at once, with a welcome. */
   readonly isFirst: boolean
   readonly signal: AbortSignal
 }
@@ -55,7 +55,7 @@ export class Polls {
     const isNew = registry.find(identity) === undefined
     const client = registry.polled(identity)
     if (isNew) registry.presenceChanged()
-    // An earlier page of that name received it, not this one.
+    // An earlier client of that name received it, not this one.
     if (client) awareness.polled(identity, isFirst)
     if (client && isFirst) client.lastPresence = null
     // Registered before reading, so that messages in between end the hold.

@@ -289,7 +289,7 @@ test('the more windows there are, the longer presence is delayed', () => {
   assert.equal(told().length, before + 1)
 })
 
-test('a window receives presence only when its own counts change, not when others join another page', () => {
+test('a window receives presence only when its own counts change, not when others join another channel', () => {
   const { time, visit } = gather()
   const { told } = visit({ channels: ['main'] })
   time.advance(100)
@@ -304,7 +304,7 @@ test('a window receives presence only when its own counts change, not when other
   ])
 })
 
-test('windows of one page share one presence frame, which is encoded once', () => {
+test('windows of one channel share one presence frame, which is encoded once', () => {
   const { time, visit } = gather()
   const encoded: string[] = []
   const framing = {
@@ -318,7 +318,7 @@ test('windows of one page share one presence frame, which is encoded once', () =
   assert.equal(encoded.length, 2)
 })
 
-test('counts the windows of each page, which is the first channel that a window names', () => {
+test('counts a window on the first channel that it names', () => {
   const { time, visit, ask } = gather()
   const main = [1, 2].map(() => visit({ channels: ['main', 'wind'] }).told)
   const other = visit({ channels: ['other', 'wind'] }).told
@@ -330,7 +330,7 @@ test('counts the windows of each page, which is the first channel that a window 
   )
 })
 
-test('counts scarce streams per browser over all pages, in the modes that have a limit', () => {
+test('counts scarce streams per browser over all channels, in the modes that have a limit', () => {
   const { time, visit, ask } = gather()
   const told = [
     visit({ owner: 'b1', mode: 'sse/1.1' }),
@@ -350,7 +350,7 @@ test('counts scarce streams per browser over all pages, in the modes that have a
   )
 })
 
-test('a stream that carries several windows counts for all of them, and receives counts for each of its pages', () => {
+test('a stream that carries several windows counts for all of them, and receives counts for each of their channels', () => {
   const { time, visit } = gather()
   const carrier = visit({ channels: ['main', 'other', 'wind'] })
   const single = visit({ channels: ['main'] })

@@ -12,7 +12,8 @@ export type ClientKey = ClientIdentity | string
 
 export interface Client {
   readonly identity: ClientIdentity
-  readonly page: string
+  /** See `firstChannelOf`. */
+  readonly firstChannel: string
   readonly stream: Subscriber | null
   /**
    * Last sign of life, ms since the epoch; null for a stream without heartbeats, which are
@@ -30,14 +31,14 @@ export interface Client {
 }
 
 export interface Counts {
-  /** Windows by page, except polling ones with proven names. */
-  readonly pages: ReadonlyMap<string, number>
+  /** Windows by first channel, except polling ones with proven names. */
+  readonly channels: ReadonlyMap<string, number>
   /** Streams over connections that a browser has few of, by the browser's fingerprint. */
   readonly owners: ReadonlyMap<string, number>
 }
 
 export const emptyCounts = () => ({
-  pages: new Map<string, number>(),
+  channels: new Map<string, number>(),
   owners: new Map<string, number>(),
 })
 
@@ -77,7 +78,7 @@ export class Registry {
   readonly #readers = new Map<string, number>()
   /** Departures of polling clients, oldest first. */
   readonly #departures = new Map<string, Departure>()
-  #windowsByPage = new Map<string, number>()
+  #windowsByChannel = new Map<string, number>()
   #counts = emptyCounts()
   #elsewhereCounted: Counts = noCounts
   #cancelPresence: Cancel | null = null
@@ -102,7 +103,7 @@ export class Registry {
     if (older) this.#remove(older)
     this.#set(key, {
       identity,
-      page: pageOf(identity),
+      firstChannel: firstChannelOf(identity),
       stream,
       heardAt: null,
       quietUntil: null,
@@ -140,7 +141,7 @@ export class Registry {
     const now = this.#timers.now()
     const client: Client = {
       identity,
-      page: pageOf(identity),
+      firstChannel: firstChannelOf(identity),
       stream: null,
       heardAt: now,
       // A free name may stand for several clients: one must not shorten another's hold.
@@ -295,8 +296,11 @@ export class Registry {
   }
 
   /** As in the last presence frames. */
-  windowsOn(page: string): number {
-    return (this.#windowsByPage.get(page) ?? 0) + (this.#elsewhereCounted.pages.get(page) ?? 0)
+  windowsOn(firstChannel: string): number {
+    return (
+      (this.#windowsByChannel.get(firstChannel) ?? 0) +
+      (this.#elsewhereCounted.channels.get(firstChannel) ?? 0)
+    )
   }
 
   /**
@@ -339,19 +343,19 @@ export class Registry {
 
   #sendPresence(): void {
     this.#cancelPresence = null
-    this.#windowsByPage = new Map()
+    this.#windowsByChannel = new Map()
     this.#counts = emptyCounts()
-    for (const { identity, page, stream, carries } of this.#clients.values()) {
+    for (const { identity, firstChannel, stream, carries } of this.#clients.values()) {
       const { owner, mode } = identity
       const polls = stream === null && carries === null && owner !== null
       if (carries) {
-        for (const [carried, windows] of carries) this.#countPage(carried, windows, polls)
-      } else this.#countPage(page, 1, polls)
+        for (const [carried, windows] of carries) this.#countChannel(carried, windows, polls)
+      } else this.#countChannel(firstChannel, 1, polls)
       if (owner !== null && mode.windowsPerBrowser !== null) add(this.#counts.owners, owner, 1)
     }
     this.#elsewhereCounted = this.elsewhere.counts()
     this.elsewhere.onCounted()
-    // Clients of a page usually get the same frame: encode it once.
+    // Clients of a channel usually get the same frame: encode it once.
     const known = new Map<string, { readonly presence: Presence; readonly delivery: Delivery }>()
     for (const client of this.#clients.values()) {
       const news = client.stream && this.#presenceNews(client)
@@ -365,14 +369,14 @@ export class Registry {
     }
   }
 
-  #countPage(page: string, windows: number, polls: boolean): void {
-    add(this.#windowsByPage, page, windows)
-    if (!polls) add(this.#counts.pages, page, windows)
+  #countChannel(firstChannel: string, windows: number, polls: boolean): void {
+    add(this.#windowsByChannel, firstChannel, windows)
+    if (!polls) add(this.#counts.channels, firstChannel, windows)
   }
 
   /** Null if already notified (the common case). */
-  #presenceNews({ identity: { owner }, page, carries, lastPresence: last }: Client): Presence | null {
-    const windows = this.windowsOn(page)
+  #presenceNews({ identity: { owner }, firstChannel, carries, lastPresence: last }: Client): Presence | null {
+    const windows = this.windowsOn(firstChannel)
     const browserHttp1Streams =
       owner === null
         ? 0
@@ -398,8 +402,8 @@ export function clientKey(identity: ClientIdentity): ClientKey {
   return isStream ? identity : `${identity.id} ${[...identity.channels].sort().join()}`
 }
 
-/** The first channel named is the page's own. */
-export function pageOf({ channels }: ClientIdentity): string {
+/** The channel on which a client counts, and shows itself unless it names another. */
+export function firstChannelOf({ channels }: ClientIdentity): string {
   const [first = ''] = channels
   return first
 }
