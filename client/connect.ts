@@ -342,6 +342,8 @@ export class Crosswind {
     this.#read.add(name)
     // Channels joined in one turn share the opening.
     queueMicrotask(() => {
+      // It may have been left in the same turn.
+      if (this.#read.size === 0) return
       link.read([...this.#read], isAnew)
       if (link.cursor !== null) link.wake('resumed')
       else link.open(cursor)

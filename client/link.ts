@@ -68,8 +68,8 @@ export interface LinkOptions<All extends Drafts = Drafts> {
   readonly channels: readonly string[]
   /** Compares this window's clock with the server's; without it, readings are null. */
   readonly clock?: typeof LinkClock | undefined
-  /** For what leaves when the page ends. Default: the browser's. */
-  readonly platform?: Pick<Platform, 'fetch'> | undefined
+  /** Sends what leaves when the page ends, and the clock's requests. Default: the browser's. */
+  readonly platform?: Pick<Platform, 'fetch' | 'send'> | undefined
   /**
    * After a refusal, and when one may be hidden in a loss. Rejects with an `HttpError` when the server
    * refuses, with any other when it is unreachable.
@@ -137,7 +137,7 @@ export class Link<All extends Drafts = Drafts> implements Sleeper {
 
   /** Call `open` to begin. */
   constructor(options: LinkOptions<All>, listener: LinkListener) {
-    const { timers, random } = options
+    const { timers, random, platform } = options
     this.#options = options
     this.#listener = listener
     this.#channels = options.channels
@@ -148,7 +148,7 @@ export class Link<All extends Drafts = Drafts> implements Sleeper {
       listener.onStateRefused?.(channel, error),
     )
     this.#shown = new ShownWindows(timers, (frame) => listener.onAwareness(frame))
-    this.#clock = options.clock && new options.clock(timers, random, () => this.#tellState())
+    this.#clock = options.clock && new options.clock(timers, random, () => this.#tellState(), platform)
   }
 
   /** `cursor`: of the state that the page has already. */

@@ -108,7 +108,7 @@ declare class Link<All extends Drafts = Drafts> implements Sleeper {
 }
 declare class LinkClock {
   #private;
-  constructor(timers: Timers, random: Random, onChange: () => void);
+  constructor(timers: Timers, random: Random, onChange: () => void, platform?: Pick<Platform, 'send'>);
   get reading(): ClockReading | null;
   whenDue(message: Message, receivedAt: number): number;
   askOver(connection: Pick<Connection, 'uplink' | 'opening'> | null): void;
@@ -555,7 +555,7 @@ interface LinkOptions<All extends Drafts = Drafts> {
   readonly proof: Iterable<[name: string, value: string]>;
   readonly channels: readonly string[];
   readonly clock?: typeof LinkClock | undefined;
-  readonly platform?: Pick<Platform, 'fetch'> | undefined;
+  readonly platform?: Pick<Platform, 'fetch' | 'send'> | undefined;
   readonly renewSession: (closing: Closing) => Promise<unknown>;
 }
 interface LinkState {
