@@ -3,13 +3,13 @@
 import { type Bodies, type Kind, nameUnder, type Polling } from '../protocol/messages.ts'
 import { type LinkMode, needsTls, type TransportMode, type WindowHttp } from '../protocol/modes.ts'
 import { nothingPlanned } from '../protocol/time.ts'
-import { browserTimers, now, pause, watchWakeUps } from './browser-services.ts'
-import { Retry } from './fallback.ts'
+import { browserTimers, pause, watchWakeUps } from './browser-services.ts'
 import { isRefusal, Link, type LinkState } from './link.ts'
 import type { LinkClock } from './link-clock.ts'
 import { listen, type Off, report, tell } from './listeners.ts'
 import { fingerprintOf, newKey } from './names.ts'
 import { Outbox, type OutboxListener, type OutboxOptions, type OutboxState, plainPolicy } from './outbox.ts'
+import { Retry } from './retry.ts'
 import { Feed, type Follower, type Following, type Page, type Room } from './room.ts'
 import { asClosing, Http, usualTimeoutMs } from './transports/http.ts'
 import { transportsByName } from './transports/slots.ts'
@@ -160,7 +160,7 @@ export class Crosswind {
   readonly #options: OverOptions
   readonly #modes: Chain
   readonly #http: Http
-  readonly #retry = new Retry(now, Math.random)
+  readonly #retry = new Retry(Math.random)
   /** Parameters of every request: the key and, if tokens are used, the ticket. */
   readonly #proof = new URLSearchParams()
   readonly #ending = new AbortController()

@@ -26,6 +26,7 @@ export class Connection {
   #heartbeatMs = firstHeartbeatMs
   #silenceMs = firstSilenceMs
   #heardAt: number
+  #welcomedAt: number | null = null
   #stopWatchdog: () => void
 
   constructor(transport: WebTransport, opening: Watched, timers: Timers) {
@@ -43,6 +44,11 @@ export class Connection {
 
   get uplink(): Omit<OpenTransport, 'close'> {
     return this.#open
+  }
+
+  /** How long it has been open, ms; null before the welcome. */
+  get livedMs(): number | null {
+    return this.#welcomedAt === null ? null : this.#timers.now() - this.#welcomedAt
   }
 
   /**
@@ -77,13 +83,14 @@ export class Connection {
     if (this.#isOver) return
     // A clock answer may arrive on a separate request, so it does not prove that the stream lives.
     if (frame.type !== 'clock') this.#heardAt = this.#timers.now()
-    if (frame.type === 'welcome') this.#watchAtPace(frame.heartbeatMs)
+    if (frame.type === 'welcome') this.#welcomed(frame.heartbeatMs)
     // Answered on arrival: background windows get timers once a minute, and the server would time out.
     if (frame.type === 'heartbeat') this.#open.beat(this.opening.windows?.())
     this.opening.onFrame(frame, receivedAt)
   }
 
-  #watchAtPace(heartbeatMs: number): void {
+  #welcomed(heartbeatMs: number): void {
+    this.#welcomedAt = this.#timers.now()
     this.#heartbeatMs = heartbeatMs
     this.#stopWatchdog()
     // Polls have request timeouts, and empty responses emit no frame.

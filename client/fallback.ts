@@ -1,7 +1,7 @@
-// Decides after a failure: which mode to open, when to retry it, and when to retry a better one.
+// Decides after a failure which mode to open, and when to try a better one.
 
 import type { LinkMode, WindowHttp } from '../protocol/modes.ts'
-import { type Clock, type Random, retryPauseMs } from '../protocol/time.ts'
+import type { Clock, Random } from '../protocol/time.ts'
 import type { Closing } from './transports/transport.ts'
 
 /** Why the wished mode is not in use; `full`: connection limit reached. */
@@ -42,11 +42,10 @@ export class Fallback {
   #mode: LinkMode
   #fall: Fall | null = null
   /** The mode that a short-lived probe returns to. */
-  #cameFrom: LinkMode | null = null
+  #returnTo: LinkMode | null = null
   #failures = 0
-  #fruitless = 0
-  #probes = 0
-  #openedAt: number | null = null
+  #fruitlessDescents = 0
+  #failedProbes = 0
   #shortLivesAt: number[] = []
 
   constructor(first: LinkMode, now: Clock, random: Random, table: readonly LinkMode[]) {
@@ -70,7 +69,7 @@ export class Fallback {
   /** Null while the wished mode is in use or not yet known to fail. */
   get fall(): Fall | null {
     // Not probed since the fallback, though it worked before.
-    const isUnproved = this.#fall === 'blocked' && this.#probes === 0
+    const isUnproved = this.#fall === 'blocked' && this.#failedProbes === 0
     return this.#mode === this.#wished || isUnproved ? null : this.#fall
   }
 
@@ -79,8 +78,8 @@ export class Fallback {
     this.#wished = next
     this.#settle(next)
     this.#fall = null
-    this.#fruitless = 0
-    this.#probes = 0
+    this.#fruitlessDescents = 0
+    this.#failedProbes = 0
   }
 
   /** `http`: the version over which it opened. The browser chooses between HTTP/3 and HTTP/2. */
@@ -89,43 +88,38 @@ export class Fallback {
     const from = this.#isAbove(welcomed, this.#home) ? this.#home : null
     if (welcomed !== this.#home) this.#settle(welcomed)
     this.#mode = welcomed
-    this.#cameFrom = from
+    this.#returnTo = from
     this.#failures = 0
-    this.#fruitless = 0
+    this.#fruitlessDescents = 0
     this.#proven.add(welcomed.name)
-    this.#openedAt = this.#now()
     if (welcomed === this.#wished) this.#fall = null
     else if (welcomed !== tried && this.#fall) this.probeFailed()
     else this.#fall ??= 'blocked'
   }
 
-  /** True when the next try needs no pause. */
-  closed(code: Closing['code'] | 'offline'): boolean {
-    const livedMs = this.#openedAt === null ? null : this.#now() - this.#openedAt
-    this.#openedAt = null
+  /**
+   * `livedMs`: how long the connection was open; null if it never was. Returns true when the next try needs no
+   * pause.
+   */
+  closed(code: Closing['code'] | 'offline', livedMs: number | null = null): boolean {
     if (code === 'unsupported') return this.#skipUnsupported(this.#mode)
     if (code === 'full') return this.#makeRoom()
     if (!brokenCodes.includes(code)) this.#mode = this.#home
-    else if (livedMs !== null) return this.#afterLife(livedMs)
-    else if (this.#mode === this.#home) this.#failedAtHome(code)
-    else this.#failedElsewhere()
+    else if (livedMs !== null) return this.#endedAfter(livedMs)
+    else if (this.#mode === this.#home) this.#notOpenedAtHome(code)
+    else this.#notOpenedElsewhere()
     return false
   }
 
-  left(): void {
-    this.#openedAt = null
-  }
-
-  /** The mode in use ended during a probe: the probed mode replaces it. */
-  adopt(better: LinkMode): void {
-    this.#mode = better
-    this.#openedAt = null
+  /** The mode in use ended while another was tried, which replaces it. */
+  adopt(other: LinkMode): void {
+    this.#mode = other
   }
 
   /** Null when no better mode exists. */
   probePauseMs(): number | null {
-    if (this.#mode === this.#wishedIfSupported()) return null
-    return (probePausesMs[this.#probes] ?? 0) * (0.75 + this.#random() / 2)
+    if (this.#mode === this.#bestSupported()) return null
+    return (probePausesMs[this.#failedProbes] ?? 0) * (0.75 + this.#random() / 2)
   }
 
   /** Null when only the mode in use is left. */
@@ -135,7 +129,7 @@ export class Fallback {
   }
 
   probeFailed(): void {
-    this.#probes = Math.min(this.#probes + 1, probePausesMs.length - 1)
+    this.#failedProbes = Math.min(this.#failedProbes + 1, probePausesMs.length - 1)
   }
 
   /** The first supported mode that it falls back to. */
@@ -162,7 +156,7 @@ export class Fallback {
     return this.#fallbacks(high).includes(low)
   }
 
-  #wishedIfSupported(): LinkMode {
+  #bestSupported(): LinkMode {
     const wished = this.#wished
     return this.#isSupported(wished) ? wished : (this.below(wished) ?? wished)
   }
@@ -170,16 +164,15 @@ export class Fallback {
   #settle(on: LinkMode): void {
     this.#home = on
     this.#mode = on
-    this.#cameFrom = null
+    this.#returnTo = null
     this.#failures = 0
     this.#shortLivesAt = []
-    this.#openedAt = null
   }
 
   /** Descends without a pause, and never returns. */
   #skipUnsupported(absent: LinkMode): boolean {
     this.#unsupported.add(absent.name)
-    this.#mode = this.below(absent) ?? this.#wishedIfSupported()
+    this.#mode = this.below(absent) ?? this.#bestSupported()
     if (absent === this.#home) this.#settle(this.#mode)
     if (absent === this.#wished) this.#fall = 'unsupported'
     return this.#mode !== absent
@@ -190,24 +183,24 @@ export class Fallback {
     const roomy = this.#named(this.#mode.whenFull)
     // During a descent, one more failed mode.
     if (this.#mode !== this.#home || !roomy || !this.#isSupported(roomy)) {
-      this.#failedElsewhere()
+      this.#notOpenedElsewhere()
       return false
     }
     this.#settle(roomy)
     this.#fall = 'full'
-    this.#probes = Math.max(1, this.#probes)
+    this.#failedProbes = Math.max(1, this.#failedProbes)
     return true
   }
 
-  #afterLife(livedMs: number): boolean {
+  #endedAfter(livedMs: number): boolean {
     if (livedMs >= shortLifeMs) {
-      this.#cameFrom = null
-      if (this.#mode === this.#wished) this.#probes = 0
+      this.#returnTo = null
+      if (this.#mode === this.#wished) this.#failedProbes = 0
       return false
     }
-    if (this.#cameFrom !== null) {
+    if (this.#returnTo !== null) {
       this.#fall ??= 'flapping'
-      this.#settle(this.#cameFrom)
+      this.#settle(this.#returnTo)
       this.probeFailed()
       return true
     }
@@ -217,14 +210,14 @@ export class Fallback {
     return false
   }
 
-  #failedAtHome(code: string): void {
+  #notOpenedAtHome(code: string): void {
     this.#failures += 1
     const least = this.#proven.has(this.#home.name) ? provenPatience : firstPatience
-    const patience = Math.min(maxPatience, least * 2 ** this.#fruitless)
+    const patience = Math.min(maxPatience, least * 2 ** this.#fruitlessDescents)
     if (code === 'silent' || this.#failures >= patience) this.#descend('blocked')
   }
 
-  #failedElsewhere(): void {
+  #notOpenedElsewhere(): void {
     const next = this.below(this.#mode)
     if (this.#isAbove(this.#mode, this.#home)) {
       this.probeFailed()
@@ -232,9 +225,9 @@ export class Fallback {
     } else if (next) this.#mode = next
     else {
       // No mode opened: a proven one or the wished one is tried again, with more patience.
-      this.#fruitless += 1
+      this.#fruitlessDescents += 1
       if (this.#proven.has(this.#home.name)) this.#mode = this.#home
-      else this.#settle(this.#wishedIfSupported())
+      else this.#settle(this.#bestSupported())
     }
   }
 
@@ -244,70 +237,12 @@ export class Fallback {
     this.#shortLivesAt = []
     if (!next) {
       // The lowest mode failed: the wished one may work by now.
-      this.#settle(this.#wishedIfSupported())
+      this.#settle(this.#bestSupported())
       return
     }
     this.#mode = next
     if (this.#fall !== 'unsupported') this.#fall = why
-    this.#probes = why === 'blocked' && this.#proven.has(this.#wished.name) ? 0 : Math.max(1, this.#probes)
-  }
-}
-
-/** Server unreachable: in the end one request per client in 2.25 s on average, the next within `longestMs`. */
-const away = { firstMs: 250, longestMs: 3000 }
-
-const busy = { firstMs: 250, longestMs: 15_000 }
-
-/** A connection that ends sooner counts as never opened, to prevent flapping. */
-const steadyMs = 5000
-
-/** For refused, uninvited or offline clients: an early retry is useless. */
-const longMs = 60_000
-
-export class Retry {
-  readonly #now: Clock
-  readonly #random: Random
-  // Consecutive failures, counted per kind: an outage after a busy spell is retried soon.
-  #away = 0
-  #busy = 0
-  #openedAt: number | null = null
-
-  constructor(now: Clock, random: Random) {
-    this.#now = now
-    this.#random = random
-  }
-
-  startOver(): void {
-    this.#away = 0
-    this.#busy = 0
-    this.#openedAt = null
-  }
-
-  opened(): void {
-    this.#openedAt = this.#now()
-  }
-
-  /** Ms. The first failure's `retryAfterMs` is used as is; later ones can only lengthen the pause. */
-  pauseMs({ code, retryAfterMs }: Pick<Closing, 'code' | 'retryAfterMs'>): number {
-    const livedMs = this.#openedAt === null ? null : this.#now() - this.#openedAt
-    this.#openedAt = null
-    // The server ended an open stream and named the pause: not a failure.
-    if (retryAfterMs !== null && livedMs !== null) return retryAfterMs
-    if (livedMs !== null && livedMs >= steadyMs) this.startOver()
-    const isBusy = retryAfterMs !== null && code !== 'draining'
-    const before = isBusy ? this.#busy : this.#away
-    const ownMs = retryPauseMs(before, isBusy ? busy : away, this.#random)
-    if (isBusy) this.#busy += 1
-    else {
-      this.#away += 1
-      this.#busy = 0
-    }
-    if (retryAfterMs === null) return ownMs
-    return before === 0 ? retryAfterMs : Math.max(retryAfterMs, ownMs)
-  }
-
-  /** 30 to 60 s. */
-  longPauseMs(): number {
-    return longMs * (0.5 + this.#random() / 2)
+    this.#failedProbes =
+      why === 'blocked' && this.#proven.has(this.#wished.name) ? 0 : Math.max(1, this.#failedProbes)
   }
 }

@@ -656,6 +656,24 @@ test('a connection that stayed open for five seconds clears the failures; a shor
   time.advance(60_000)
   link.wake('restored')
   assert.equal(pause(), 1000, 'time spent closed does not count as open')
+  newest().welcome()
+  link.hide()
+  time.advance(60_000)
+  link.wake('restored')
+  assert.equal(pause(), 2000, 'nor does it after a connection that was open')
+})
+
+test('connections that the window itself ends do not count as short-lived', () => {
+  const { link, newest, time } = openRetrying({ mode: mode('sse/2') })
+  for (let n = 0; n < 9; n += 1) {
+    newest().welcome()
+    time.advance(100)
+    link.hide()
+    link.wake('restored')
+  }
+  newest().end()
+  time.advance(250)
+  assert.equal(newest().mode.name, 'sse/2')
 })
 
 test("the server's requested pause applies after a first failure; after more it can only lengthen the pause", () => {
