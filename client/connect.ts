@@ -147,7 +147,7 @@ export function connectOver(url: string | URL, options: OverOptions): Crosswind 
   return new Crosswind(String(url).replace(/\/$/, ''), options)
 }
 
-type Answer = Pick<PromiseWithResolvers<{ readonly seq: number }>, 'resolve' | 'reject'>
+type Answer = PromiseWithResolvers<{ readonly seq: number }>
 
 function asRefused(error: unknown): RefusedError {
   if (error instanceof RefusedError) return error
@@ -292,10 +292,10 @@ export class Crosswind {
     // Messages published before the server is reached wait in the outbox, too.
     const draft = link.publish(channel, kind, body)
     if (!draft) throw new RefusedError('outbox-full', 'Too many messages are waiting to be sent.')
-    return new Promise((resolve, reject) => {
-      this.#answers.set(draft.id, { resolve, reject })
-      if (this.#denial) link.outbox.refuse(this.#denial)
-    })
+    const answer: Answer = Promise.withResolvers()
+    this.#answers.set(draft.id, answer)
+    if (this.#denial) link.outbox.refuse(this.#denial)
+    return answer.promise
   }
 
   #deny(error: unknown): void {

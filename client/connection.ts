@@ -2,7 +2,7 @@
 
 import type { Beat, DownFrame } from '../protocol/messages.ts'
 import type { LinkMode } from '../protocol/modes.ts'
-import type { Timers } from '../protocol/time.ts'
+import { nothingPlanned, type Timers } from '../protocol/time.ts'
 import type { Closing, Opening, OpenTransport, WebTransport } from './transports/transport.ts'
 
 /** Until the welcome. */
@@ -27,14 +27,14 @@ export class Connection {
   #silenceMs = firstSilenceMs
   #heardAt: number
   #welcomedAt: number | null = null
-  #stopWatchdog: () => void
+  #stopWatchdog = nothingPlanned
 
   constructor(transport: WebTransport, opening: Watched, timers: Timers) {
     this.mode = opening.mode
     this.opening = opening
     this.#timers = timers
     this.#heardAt = timers.now()
-    this.#stopWatchdog = timers.later(() => this.#checkSilence(), this.#silenceMs)
+    this.#watch(firstSilenceMs)
     this.#open = transport.open({
       ...opening,
       onFrame: (frame, receivedAt) => this.#take(frame, receivedAt),
@@ -72,10 +72,14 @@ export class Connection {
     this.#open.close(isForGood)
   }
 
+  #watch(forMs: number): void {
+    this.#stopWatchdog = this.#timers.later(() => this.#checkSilence(), forMs)
+  }
+
   /** Runs at the deadline only, so that frames set no timers. */
   #checkSilence(): void {
     const leftMs = this.#heardAt + this.#silenceMs - this.#timers.now()
-    if (leftMs > 0) this.#stopWatchdog = this.#timers.later(() => this.#checkSilence(), leftMs)
+    if (leftMs > 0) this.#watch(leftMs)
     else this.abandon('silent', 'Nothing was heard from the server for too long.')
   }
 
@@ -96,7 +100,7 @@ export class Connection {
     // Polls have request timeouts, and empty responses emit no frame.
     if (!this.mode.isPush) return
     this.#silenceMs = heartbeatMs * heartbeatsMissed
-    this.#stopWatchdog = this.#timers.later(() => this.#checkSilence(), this.#silenceMs)
+    this.#watch(this.#silenceMs)
   }
 
   #closed(closing: Closing): void {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { modes } from '../protocol/modes.ts'
+import { type Mode, modes } from '../protocol/modes.ts'
 import { createManualTime } from '../protocol/testing.ts'
 import { Fallback } from './fallback.ts'
 import { mode } from './testing.ts'
@@ -17,7 +17,8 @@ function start(wished: string) {
       fallback.closed(code)
       return fallback.mode.name
     })
-  const open = () => fallback.opened(fallback.mode)
+  const openIn = (opened: Mode) => fallback.opened(opened, opened.http)
+  const open = () => openIn(fallback.mode as Mode)
   const live = (livedMs: number, code: Closing['code'] = 'lost') => {
     open()
     time.advance(livedMs)
@@ -25,7 +26,7 @@ function start(wished: string) {
     return fallback.mode.name
   }
   const lose = (times: number) => close(...Array<Closing['code']>(times).fill('lost'))
-  return { time, fallback, close, open, live, lose }
+  return { time, fallback, close, open, openIn, live, lose }
 }
 
 test('two failures without a welcome lead down, and a mode that opens there is kept', () => {
@@ -156,11 +157,11 @@ test('a probe tries the wished mode, then every other mode better than the one i
 })
 
 test('a probe that soon ends leads straight back to the working mode, and the next one comes later', () => {
-  const { time, fallback, lose, open } = start('websocket/1.1')
+  const { time, fallback, lose, open, openIn } = start('websocket/1.1')
   lose(2)
   open()
   time.advance(30_000)
-  fallback.opened(mode('websocket/1.1'))
+  openIn(mode('websocket/1.1'))
   assert.deepEqual([fallback.mode.name, fallback.fall], ['websocket/1.1', null])
   time.advance(500)
   assert.equal(fallback.closed('lost', 500), true)
@@ -170,24 +171,13 @@ test('a probe that soon ends leads straight back to the working mode, and the ne
 })
 
 test('a probe that lasts becomes the mode in use', () => {
-  const { fallback, lose, open } = start('websocket/1.1')
+  const { fallback, lose, open, openIn } = start('websocket/1.1')
   lose(2)
   open()
-  fallback.opened(mode('websocket/1.1'))
+  openIn(mode('websocket/1.1'))
   fallback.closed('lost', 60_000)
   assert.equal(fallback.mode.name, 'websocket/1.1')
   assert.equal(fallback.probePauseMs(), null)
-})
-
-test('choosing a mode clears all failures', () => {
-  const { fallback, lose } = start('sse/2')
-  lose(3)
-  fallback.choose(mode('websocket/1.1'))
-  assert.deepEqual(
-    [fallback.mode.name, fallback.wished.name, fallback.fall],
-    ['websocket/1.1', 'websocket/1.1', null],
-  )
-  assert.deepEqual(lose(2), ['websocket/1.1', 'sse/2'])
 })
 
 test('a long outage leads back to the lower mode that worked', () => {

@@ -36,8 +36,8 @@ export class Fallback {
   readonly #random: Random
   readonly #table: readonly LinkMode[]
   readonly #unsupported = new Set<string>()
-  #proven = new Set<string>()
-  #wished: LinkMode
+  readonly #proven = new Set<string>()
+  readonly #wished: LinkMode
   #home: LinkMode
   #mode: LinkMode
   #fall: Fall | null = null
@@ -73,17 +73,8 @@ export class Fallback {
     return this.#mode === this.#wished || isUnproved ? null : this.#fall
   }
 
-  choose(next: LinkMode): void {
-    this.#proven = new Set()
-    this.#wished = next
-    this.#settle(next)
-    this.#fall = null
-    this.#fruitlessDescents = 0
-    this.#failedProbes = 0
-  }
-
   /** `http`: the version over which it opened. The browser chooses between HTTP/3 and HTTP/2. */
-  opened(tried: LinkMode, http: WindowHttp = tried.http): void {
+  opened(tried: LinkMode, http: WindowHttp): void {
     const welcomed = (tried.isOverUdp && this.#named(`${tried.transport}/${http}`)) || tried
     const from = this.#isAbove(welcomed, this.#home) ? this.#home : null
     if (welcomed !== this.#home) this.#settle(welcomed)
@@ -134,18 +125,18 @@ export class Fallback {
 
   /** The first supported mode that it falls back to. */
   below(high: LinkMode): LinkMode | undefined {
-    return this.#fallbacks(high)[0]
+    return this.#chain(this.#named(high.fallback))[0]
   }
 
   #named(name: string | null): LinkMode | undefined {
     return this.#table.find((mode) => mode.name === name)
   }
 
-  /** Best first. */
-  #fallbacks({ fallback }: LinkMode): LinkMode[] {
-    const next = this.#named(fallback)
-    if (!next) return []
-    return this.#isSupported(next) ? [next, ...this.#fallbacks(next)] : this.#fallbacks(next)
+  /** The supported modes from it on, best first. */
+  #chain(mode: LinkMode | undefined): LinkMode[] {
+    if (!mode) return []
+    const lower = this.#chain(this.#named(mode.fallback))
+    return this.#isSupported(mode) ? [mode, ...lower] : lower
   }
 
   #isSupported({ name }: LinkMode): boolean {
@@ -153,12 +144,11 @@ export class Fallback {
   }
 
   #isAbove(high: LinkMode, low: LinkMode): boolean {
-    return this.#fallbacks(high).includes(low)
+    return high !== low && this.#chain(high).includes(low)
   }
 
   #bestSupported(): LinkMode {
-    const wished = this.#wished
-    return this.#isSupported(wished) ? wished : (this.below(wished) ?? wished)
+    return this.#chain(this.#wished)[0] ?? this.#wished
   }
 
   #settle(on: LinkMode): void {

@@ -74,6 +74,9 @@ test("a newly chosen mode does not inherit the previous mode's failures", () => 
   link.switchMode(mode('sse/1.1'))
   newest().end()
   assert.equal(heard.states.at(-1), 'waiting sse/1.1 2000: Lost.')
+  time.advance(250)
+  newest().end()
+  assert.match(heard.states.at(-1) ?? '', /^waiting long-polling/, 'after two of its own')
 })
 
 test('a retry request opens at once while waiting, and does nothing while a transport is open', () => {

@@ -113,7 +113,7 @@ export class Link<All extends Drafts = Drafts> implements Sleeper {
   readonly outbox: Outbox<All>
   readonly #options: LinkOptions<All>
   readonly #listener: LinkListener
-  readonly #fallback: Fallback
+  #fallback: Fallback
   readonly #retry: Retry
   readonly #clock: LinkClock | undefined
   readonly #awareness: AwarenessSender
@@ -147,7 +147,7 @@ export class Link<All extends Drafts = Drafts> implements Sleeper {
     this.#listener = listener
     this.#channels = options.channels
     this.outbox = options.outbox(listener)
-    this.#fallback = new Fallback(options.mode, timers.now, random, options.modes)
+    this.#fallback = this.#fallbackFrom(options.mode)
     this.#retry = new Retry(random)
     this.#awareness = new AwarenessSender(timers, (channel, error) =>
       listener.onStateRefused?.(channel, error),
@@ -193,7 +193,7 @@ export class Link<All extends Drafts = Drafts> implements Sleeper {
   switchMode(next: LinkMode): void {
     if (this.#isClosed) return
     this.#leave()
-    this.#fallback.choose(next)
+    this.#fallback = this.#fallbackFrom(next)
     this.#retry.startOver()
     if (this.#state) this.open()
   }
@@ -241,6 +241,11 @@ export class Link<All extends Drafts = Drafts> implements Sleeper {
     this.#cancelRetry()
     this.#leave(true)
     this.#shown.clear()
+  }
+
+  #fallbackFrom(preferred: LinkMode): Fallback {
+    const { timers, random, modes } = this.#options
+    return new Fallback(preferred, timers.now, random, modes)
   }
 
   // The life of a connection
@@ -385,11 +390,8 @@ export class Link<All extends Drafts = Drafts> implements Sleeper {
     this.#retryIn(isAtOnce ? 0 : this.#retry.pauseMs(closing, livedMs !== null), closing.sentence)
     this.#losses += 1
     if (this.#losses !== lossesBeforeSessionCheck) return
-    this.#options.renewSession(closing).catch((error) => {
-      const refusal = asClosing(error)
-      // Otherwise the server is unreachable, which is already known.
-      if (isRefusal(refusal) && this.#isWaiting()) this.#denied(refusal, error)
-    })
+    // That the server is unreachable is already known.
+    this.#checkSession(closing, nothingPlanned, nothingPlanned)
   }
 
   #retryIn(delayMs: number, reason: string): void {
@@ -404,20 +406,27 @@ export class Link<All extends Drafts = Drafts> implements Sleeper {
     const { code, sentence } = closing
     this.#fallback.closed(code)
     this.#report('waiting', { reason: sentence })
+    const onLetIn = () => {
+      const isExpired = code === 'expired'
+      if (this.#isRenewed && !isExpired) return this.#denied(closing, new RefusedError(code, sentence))
+      this.#isRenewed = !isExpired
+      // The pause grows from the second time on, to prevent a loop.
+      this.#retryIn(this.#retry.pauseMs({ code, retryAfterMs: 0 }, wasOpen), sentence)
+    }
+    this.#checkSession(closing, onLetIn, () => this.#retryAfter({ ...closing, code: 'lost' }))
+  }
+
+  /** Waits long if the server refuses the session. Calls nothing if a connection was opened meanwhile. */
+  #checkSession(closing: Closing, onLetIn: () => void, onUnreachable: () => void): void {
     this.#options.renewSession(closing).then(
       () => {
-        if (!this.#isWaiting()) return
-        const isExpired = code === 'expired'
-        if (this.#isRenewed && !isExpired) return this.#denied(closing, new RefusedError(code, sentence))
-        this.#isRenewed = !isExpired
-        // The pause grows from the second time on, to prevent a loop.
-        this.#retryIn(this.#retry.pauseMs({ code, retryAfterMs: 0 }, wasOpen), sentence)
+        if (this.#isWaiting()) onLetIn()
       },
       (error) => {
         const refusal = asClosing(error)
         if (!this.#isWaiting()) return
         if (isRefusal(refusal)) this.#denied(refusal, error)
-        else this.#retryAfter({ ...closing, code: 'lost' })
+        else onUnreachable()
       },
     )
   }
@@ -515,7 +524,8 @@ class AwarenessSender {
   readonly #timers: Timers
   readonly #onRefused: (channel: string | undefined, error: RefusedError) => void
   /** By channel. */
-  readonly #newest = new Map<string | undefined, { readonly report: AwarenessReport; isSent: boolean }>()
+  readonly #newest = new Map<string | undefined, AwarenessReport>()
+  #unsent = new Map<string | undefined, AwarenessReport>()
   /** Channels whose newest state was refused: told once, not at each move. */
   readonly #refused = new Set<string | undefined>()
   #send: ((report: AwarenessReport) => void) | null = null
@@ -534,19 +544,20 @@ class AwarenessSender {
     this.#send = send
     this.#maxBytes = maxBytes
     // A new stream shows nothing.
-    for (const [channel, { report }] of this.#newest)
+    for (const [channel, report] of this.#newest)
       if (report.state === null || !this.#fits(report)) this.#newest.delete(channel)
     this.repeat()
   }
 
   repeat(): void {
-    for (const shown of this.#newest.values()) shown.isSent = false
+    this.#unsent = new Map(this.#newest)
     this.#sendSoon()
   }
 
   set(report: AwarenessReport): void {
     if (!this.#fits(report)) return
-    this.#newest.set(report.channel, { report, isSent: false })
+    this.#newest.set(report.channel, report)
+    this.#unsent.set(report.channel, report)
     this.#sendSoon()
   }
 
@@ -563,17 +574,14 @@ class AwarenessSender {
 
   #sendSoon(): void {
     this.#stopTimer()
-    const unsent = [...this.#newest.values()].filter(({ isSent }) => !isSent)
-    if (!this.#send || unsent.length === 0) return
+    if (!this.#send || this.#unsent.size === 0) return
     const waitMs = this.#freeAt - this.#timers.now()
     if (waitMs > 0) {
       this.#stopTimer = this.#timers.later(() => this.#sendSoon(), waitMs)
       return
     }
     this.#freeAt = this.#timers.now() + awarenessPauseMs
-    for (const shown of unsent) {
-      shown.isSent = true
-      this.#send(shown.report)
-    }
+    for (const report of this.#unsent.values()) this.#send(report)
+    this.#unsent.clear()
   }
 }

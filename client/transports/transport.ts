@@ -139,10 +139,7 @@ export class BusyError extends Error {
   }
 }
 
-interface Unanswered {
-  readonly answer: Promise<Stored>
-  readonly resolve: (stored: Stored) => void
-  readonly reject: (error: Error) => void
+interface Unanswered extends PromiseWithResolvers<Stored> {
   readonly length: number
 }
 
@@ -159,13 +156,10 @@ export function createAnswers() {
     expect({ id }: Draft, length: number): Promise<Stored> {
       // Two windows of one stream may send the same draft (a duplicated tab): one answer settles both.
       const known = unanswered.get(id)
-      if (known) return known.answer
-      let settle!: Pick<Unanswered, 'resolve' | 'reject'>
-      const answer = new Promise<Stored>((resolve, reject) => {
-        settle = { resolve, reject }
-      })
-      unanswered.set(id, { answer, length, ...settle })
-      return answer
+      if (known) return known.promise
+      const answer = Promise.withResolvers<Stored>()
+      unanswered.set(id, { ...answer, length })
+      return answer.promise
     },
     handle(frame: DownFrame): void {
       if (frame.type === 'stored') {

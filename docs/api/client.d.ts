@@ -10,6 +10,7 @@ declare class Connection {
   readonly opening: Watched;
   constructor(transport: WebTransport, opening: Watched, timers: Timers);
   get uplink(): Omit<OpenTransport, 'close'>;
+  get livedMs(): number | null;
   isStale(): boolean;
   abandon(code: Closing['code'], sentence: string): void;
   leave(isForGood?: boolean): void;
