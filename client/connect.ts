@@ -22,7 +22,7 @@ import {
   transportsOver,
 } from './transports/transport.ts'
 
-export type { Fall } from './fallback.ts'
+export type { FallbackReason } from './fallback.ts'
 export type { Follower, Following, Page, Presence, Room, RoomMessage } from './room.ts'
 export { longPolling, polling } from './transports/polling.ts'
 export { programs } from './transports/programs.ts'

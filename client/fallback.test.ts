@@ -8,9 +8,9 @@ import { Fallback } from './fallback.ts'
 import { mode } from './testing.ts'
 import type { Closing } from './transports/transport.ts'
 
-function start(wished: string) {
+function start(preferred: string) {
   const time = createManualTime()
-  const fallback = new Fallback(mode(wished), time.now, () => 0.5, modes)
+  const fallback = new Fallback(mode(preferred), time.now, () => 0.5, modes)
   /** Each call closes the mode that is tried next, before it opens; returns the mode after each. */
   const close = (...codes: Parameters<typeof fallback.closed>[0][]) =>
     codes.map((code) => {
@@ -33,7 +33,7 @@ test('two failures without a welcome lead down, and a mode that opens there is k
   const { fallback, lose, open } = start('websocket/1.1')
   assert.deepEqual(lose(2), ['websocket/1.1', 'sse/2'])
   open()
-  assert.deepEqual([fallback.wished.name, fallback.fall], ['websocket/1.1', 'blocked'])
+  assert.deepEqual([fallback.preferred.name, fallback.fallbackReason], ['websocket/1.1', 'blocked'])
   assert.deepEqual(lose(1), ['sse/2'])
 })
 
@@ -44,7 +44,7 @@ test('a mode that is silent for the whole first timeout leads down at once', () 
 test('a mode that this browser lacks is skipped without a pause and never tried again', () => {
   const { fallback, open } = start('streaming/2')
   assert.equal(fallback.closed('unsupported'), true)
-  assert.deepEqual([fallback.mode.name, fallback.fall], ['sse/2', 'unsupported'])
+  assert.deepEqual([fallback.mode.name, fallback.fallbackReason], ['sse/2', 'unsupported'])
   open()
   assert.equal(fallback.probePauseMs(), null)
 })
@@ -64,7 +64,7 @@ test('an unreachable server causes no fallback: each lower mode is tried once, t
   assert.deepEqual(lose(5), ['sse/2', 'sse/1.1', 'long-polling/1.1', 'polling/1.1', 'sse/2'])
   assert.deepEqual(lose(4), ['sse/2', 'sse/2', 'sse/2', 'sse/1.1'])
   lose(3)
-  assert.deepEqual([fallback.mode.name, fallback.fall], ['sse/2', null])
+  assert.deepEqual([fallback.mode.name, fallback.fallbackReason], ['sse/2', null])
 })
 
 test('a mode that has worked is allowed more failures, since a restart takes longer than two', () => {
@@ -112,7 +112,7 @@ test('three short-lived connections within a minute lead down', () => {
     ['sse/2', 'sse/2', 'sse/1.1'],
   )
   open()
-  assert.deepEqual([fallback.fall, fallback.probePauseMs()], ['flapping', 30_000])
+  assert.deepEqual([fallback.fallbackReason, fallback.probePauseMs()], ['flapping', 30_000])
 })
 
 test('long-lived connections, and short ones far apart, do not lead down', () => {
@@ -141,14 +141,14 @@ test('pauses between probes grow to five minutes', () => {
   assert.deepEqual(pauses, [30_000, 60_000, 120_000, 300_000, 300_000])
 })
 
-test('a probe tries the wished mode, then every other mode better than the one in use', () => {
+test('a probe tries the preferred mode, then every other mode better than the one in use', () => {
   const { fallback, lose, open } = start('websocket/2')
   lose(4)
   assert.equal(fallback.mode.name, 'sse/1.1')
   open()
   const tried = []
   for (
-    let next: ReturnType<typeof fallback.betterAfter> = fallback.wished;
+    let next: ReturnType<typeof fallback.betterAfter> = fallback.preferred;
     next;
     next = fallback.betterAfter(next)
   )
@@ -162,12 +162,12 @@ test('a probe that soon ends leads straight back to the working mode, and the ne
   open()
   time.advance(30_000)
   openIn(mode('websocket/1.1'))
-  assert.deepEqual([fallback.mode.name, fallback.fall], ['websocket/1.1', null])
+  assert.deepEqual([fallback.mode.name, fallback.fallbackReason], ['websocket/1.1', null])
   time.advance(500)
   assert.equal(fallback.closed('lost', 500), true)
   assert.equal(fallback.mode.name, 'sse/2')
   open()
-  assert.deepEqual([fallback.fall, fallback.probePauseMs()], ['flapping', 60_000])
+  assert.deepEqual([fallback.fallbackReason, fallback.probePauseMs()], ['flapping', 60_000])
 })
 
 test('a probe that lasts becomes the mode in use', () => {

@@ -4,8 +4,8 @@ import type { LinkMode, WindowHttp } from '../protocol/modes.ts'
 import type { Clock, Random } from '../protocol/time.ts'
 import type { Closing } from './transports/transport.ts'
 
-/** Why the wished mode is not in use; `full`: connection limit reached. */
-export type Fall = 'blocked' | 'unsupported' | 'flapping' | 'full'
+/** Why the preferred mode is not in use; `full`: connection limit reached. */
+export type FallbackReason = 'blocked' | 'unsupported' | 'flapping' | 'full'
 
 /** Codes of failures of the mode; all others say nothing about whether it gets through. */
 const brokenCodes: readonly string[] = ['lost', 'silent', 'failed'] satisfies Closing['code'][]
@@ -27,20 +27,21 @@ const flappingWithinMs = 60_000
 const probePausesMs = [250, 30_000, 60_000, 120_000, 300_000] as const
 
 /**
- * Follows `fallback` in the mode table. A descent tries each lower mode once and keeps only one
- * that opens (`home`, the mode to which failures return), so a server outage does not change the
- * mode.
+ * Failures return to the mode `home`. After enough of them, a descent along `fallback` in the mode table tries
+ * each lower mode once. The first that opens is the new home; if none does, the home stays, so a server outage
+ * does not change the mode. A better mode that opens is the new home too, but one that soon ends returns to
+ * the home before.
  */
 export class Fallback {
+  readonly preferred: LinkMode
   readonly #now: Clock
   readonly #random: Random
   readonly #table: readonly LinkMode[]
   readonly #unsupported = new Set<string>()
   readonly #proven = new Set<string>()
-  readonly #wished: LinkMode
   #home: LinkMode
   #mode: LinkMode
-  #fall: Fall | null = null
+  #reason: FallbackReason | null = null
   /** The mode that a short-lived probe returns to. */
   #returnTo: LinkMode | null = null
   #failures = 0
@@ -48,17 +49,13 @@ export class Fallback {
   #failedProbes = 0
   #shortLivesAt: number[] = []
 
-  constructor(first: LinkMode, now: Clock, random: Random, table: readonly LinkMode[]) {
+  constructor(preferred: LinkMode, now: Clock, random: Random, table: readonly LinkMode[]) {
     this.#table = table
-    this.#wished = first
-    this.#home = first
-    this.#mode = first
+    this.preferred = preferred
+    this.#home = preferred
+    this.#mode = preferred
     this.#now = now
     this.#random = random
-  }
-
-  get wished(): LinkMode {
-    return this.#wished
   }
 
   /** The mode in use, or the next to open. */
@@ -66,26 +63,26 @@ export class Fallback {
     return this.#mode
   }
 
-  /** Null while the wished mode is in use or not yet known to fail. */
-  get fall(): Fall | null {
+  /** Null while the preferred mode is in use or not yet known to fail. */
+  get fallbackReason(): FallbackReason | null {
     // Not probed since the fallback, though it worked before.
-    const isUnproved = this.#fall === 'blocked' && this.#failedProbes === 0
-    return this.#mode === this.#wished || isUnproved ? null : this.#fall
+    const isUnproved = this.#reason === 'blocked' && this.#failedProbes === 0
+    return this.#mode === this.preferred || isUnproved ? null : this.#reason
   }
 
   /** `http`: the version over which it opened. The browser chooses between HTTP/3 and HTTP/2. */
   opened(tried: LinkMode, http: WindowHttp): void {
     const welcomed = (tried.isOverUdp && this.#named(`${tried.transport}/${http}`)) || tried
-    const from = this.#isAbove(welcomed, this.#home) ? this.#home : null
+    const returnTo = this.#isAbove(welcomed, this.#home) ? this.#home : null
     if (welcomed !== this.#home) this.#settle(welcomed)
     this.#mode = welcomed
-    this.#returnTo = from
+    this.#returnTo = returnTo
     this.#failures = 0
     this.#fruitlessDescents = 0
     this.#proven.add(welcomed.name)
-    if (welcomed === this.#wished) this.#fall = null
-    else if (welcomed !== tried && this.#fall) this.probeFailed()
-    else this.#fall ??= 'blocked'
+    if (welcomed === this.preferred) this.#reason = null
+    else if (welcomed !== tried && this.#reason) this.probeFailed()
+    else this.#reason ??= 'blocked'
   }
 
   /**
@@ -148,7 +145,7 @@ export class Fallback {
   }
 
   #bestSupported(): LinkMode {
-    return this.#chain(this.#wished)[0] ?? this.#wished
+    return this.#chain(this.preferred)[0] ?? this.preferred
   }
 
   #settle(on: LinkMode): void {
@@ -164,7 +161,7 @@ export class Fallback {
     this.#unsupported.add(absent.name)
     this.#mode = this.below(absent) ?? this.#bestSupported()
     if (absent === this.#home) this.#settle(this.#mode)
-    if (absent === this.#wished) this.#fall = 'unsupported'
+    if (absent === this.preferred) this.#reason = 'unsupported'
     return this.#mode !== absent
   }
 
@@ -177,7 +174,7 @@ export class Fallback {
       return false
     }
     this.#settle(roomy)
-    this.#fall = 'full'
+    this.#reason = 'full'
     this.#failedProbes = Math.max(1, this.#failedProbes)
     return true
   }
@@ -185,11 +182,11 @@ export class Fallback {
   #endedAfter(livedMs: number): boolean {
     if (livedMs >= shortLifeMs) {
       this.#returnTo = null
-      if (this.#mode === this.#wished) this.#failedProbes = 0
+      if (this.#mode === this.preferred) this.#failedProbes = 0
       return false
     }
     if (this.#returnTo !== null) {
-      this.#fall ??= 'flapping'
+      this.#reason ??= 'flapping'
       this.#settle(this.#returnTo)
       this.probeFailed()
       return true
@@ -214,25 +211,20 @@ export class Fallback {
       this.#mode = this.#home
     } else if (next) this.#mode = next
     else {
-      // No mode opened: a proven one or the wished one is tried again, with more patience.
+      // No mode opened: a proven one or the preferred one is tried again, with more patience.
       this.#fruitlessDescents += 1
-      if (this.#proven.has(this.#home.name)) this.#mode = this.#home
-      else this.#settle(this.#bestSupported())
+      this.#settle(this.#proven.has(this.#home.name) ? this.#home : this.#bestSupported())
     }
   }
 
-  #descend(why: Fall): void {
+  #descend(why: FallbackReason): void {
     const next = this.below(this.#home)
-    this.#failures = 0
-    this.#shortLivesAt = []
-    if (!next) {
-      // The lowest mode failed: the wished one may work by now.
-      this.#settle(this.#bestSupported())
-      return
-    }
+    // If the lowest mode failed, the preferred one may work by now.
+    this.#settle(next ? this.#home : this.#bestSupported())
+    if (!next) return
     this.#mode = next
-    if (this.#fall !== 'unsupported') this.#fall = why
+    if (this.#reason !== 'unsupported') this.#reason = why
     this.#failedProbes =
-      why === 'blocked' && this.#proven.has(this.#wished.name) ? 0 : Math.max(1, this.#failedProbes)
+      why === 'blocked' && this.#proven.has(this.preferred.name) ? 0 : Math.max(1, this.#failedProbes)
   }
 }

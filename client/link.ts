@@ -20,7 +20,7 @@ import type { LinkMode, WindowHttp } from '../protocol/modes.ts'
 import { nothingPlanned, type Random, type Timers } from '../protocol/time.ts'
 import type { Sleeper, WakeUp } from './browser-services.ts'
 import { Connection } from './connection.ts'
-import { type Fall, Fallback } from './fallback.ts'
+import { Fallback, type FallbackReason } from './fallback.ts'
 import type { LinkClock } from './link-clock.ts'
 import { bytesOf, type Drafts, isInFlight, type Outbox, type OutboxListener } from './outbox.ts'
 import { Retry } from './retry.ts'
@@ -38,9 +38,9 @@ export interface LinkState {
   readonly state: 'opening' | 'open' | 'waiting'
   /** Such as `sse/2`. */
   readonly mode: string
-  readonly wished: string
-  /** Why `mode` differs from `wished`; null if equal or not open. */
-  readonly fall: Fall | null
+  readonly preferred: string
+  /** Why `mode` differs from `preferred`; null if equal or not open. */
+  readonly fallbackReason: FallbackReason | null
   /** HTTP version of the requests, as the server or its front sees it; null until open. */
   readonly spokenHttp: WindowHttp | null
   /** Null when open. */
@@ -98,8 +98,6 @@ export interface LinkListener extends OutboxListener {
   onStateRefused?(channel: string | undefined, error: RefusedError): void
 }
 
-const offlineSentence = 'This browser is offline.'
-
 /** Asking again soon is useless. */
 export const isRefusal = ({ code }: Closing) => ['refused', 'uninvited', 'expired'].includes(code)
 
@@ -109,6 +107,10 @@ const lossesBeforeSessionCheck = 2
 /** For a welcome or an answer over UDP, ms; then TCP is tried beside it. */
 const lateMs = 700
 
+/**
+ * The link is opening from `open` until the welcome, then open. When the connection ends, a candidate takes
+ * over or the link waits: for a pause, a renewed session or `wake`; then it opens again.
+ */
 export class Link<All extends Drafts = Drafts> implements Sleeper {
   readonly outbox: Outbox<All>
   readonly #options: LinkOptions<All>
@@ -216,7 +218,7 @@ export class Link<All extends Drafts = Drafts> implements Sleeper {
 
   offline(): void {
     this.#isOffline = true
-    if (this.#isWaiting()) this.#retryIn(this.#retry.longPauseMs(), offlineSentence)
+    if (this.#isWaiting()) this.#waitOffline()
   }
 
   /**
@@ -382,7 +384,7 @@ export class Link<All extends Drafts = Drafts> implements Sleeper {
   #retryAfter(closing: Closing, livedMs: number | null = null): void {
     if (this.#isOffline) {
       this.#fallback.closed('offline')
-      this.#retryIn(this.#retry.longPauseMs(), offlineSentence)
+      this.#waitOffline()
       return
     }
     const isAtOnce = this.#fallback.closed(closing.code, livedMs)
@@ -392,6 +394,10 @@ export class Link<All extends Drafts = Drafts> implements Sleeper {
     if (this.#losses !== lossesBeforeSessionCheck) return
     // That the server is unreachable is already known.
     this.#checkSession(closing, nothingPlanned, nothingPlanned)
+  }
+
+  #waitOffline(): void {
+    this.#retryIn(this.#retry.longPauseMs(), 'This browser is offline.')
   }
 
   #retryIn(delayMs: number, reason: string): void {
@@ -464,7 +470,7 @@ export class Link<All extends Drafts = Drafts> implements Sleeper {
     const pauseMs = this.#fallback.probePauseMs()
     if (pauseMs !== null)
       this.#cancelCandidate = this.#options.timers.later(
-        () => this.#tryBetter(this.#fallback.wished),
+        () => this.#tryBetter(this.#fallback.preferred),
         pauseMs,
       )
     return pauseMs
@@ -482,7 +488,7 @@ export class Link<All extends Drafts = Drafts> implements Sleeper {
   #candidateFailed(): void {
     this.#tryBetter(this.#fallback.betterAfter(this.#takeCandidate()?.mode ?? this.#fallback.mode))
     const last = this.#state
-    if (last?.state === 'open' && last.fall !== this.#fallback.fall)
+    if (last?.state === 'open' && last.fallbackReason !== this.#fallback.fallbackReason)
       this.#report('open', { spokenHttp: last.spokenHttp })
   }
 
@@ -501,8 +507,8 @@ export class Link<All extends Drafts = Drafts> implements Sleeper {
     this.#state = {
       state,
       mode: this.#fallback.mode.name,
-      wished: this.#fallback.wished.name,
-      fall: state === 'open' ? this.#fallback.fall : null,
+      preferred: this.#fallback.preferred.name,
+      fallbackReason: state === 'open' ? this.#fallback.fallbackReason : null,
       spokenHttp: null,
       reason: null,
       retryAt: null,

@@ -146,9 +146,10 @@ interface Unanswered extends PromiseWithResolvers<Stored> {
 export function createAnswers() {
   const unanswered = new Map<string, Unanswered>()
 
-  function refuse(id: string, error: Error): void {
-    unanswered.get(id)?.reject(error)
+  function take(id: string): Unanswered | undefined {
+    const answer = unanswered.get(id)
     unanswered.delete(id)
+    return answer
   }
 
   return {
@@ -162,18 +163,14 @@ export function createAnswers() {
       return answer.promise
     },
     handle(frame: DownFrame): void {
-      if (frame.type === 'stored') {
-        unanswered.get(frame.id)?.resolve(frame)
-        unanswered.delete(frame.id)
-      } else if (frame.type === 'refused' && frame.id !== null) {
-        refuse(frame.id, errorFor(frame))
-      }
+      if (frame.type === 'stored') take(frame.id)?.resolve(frame)
+      else if (frame.type === 'refused' && frame.id !== null) take(frame.id)?.reject(errorFor(frame))
     },
     /** After a frame exceeded the server's size limit. */
     refuseLargest(): void {
       const [largest] = [...unanswered].sort(([, one], [, other]) => other.length - one.length)
       const sentence = 'The message is larger than the server accepts.'
-      if (largest) refuse(largest[0], new RefusedError('too-large', sentence))
+      if (largest) take(largest[0])?.reject(new RefusedError('too-large', sentence))
     },
     abandon(): void {
       for (const { reject } of unanswered.values())

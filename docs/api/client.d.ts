@@ -266,7 +266,7 @@ declare namespace clock_d_exports {
   export { LinkClock, whenDue };
 }
 declare namespace connect_d_exports {
-  export { ConnectOptions, ConnectionState, Crosswind, Fall, Follower, Following, Keeping, OverOptions, Page, Presence, RefusedError, Room, RoomMessage, Sharing, connect, connectOver, longPolling, polling, programs, sse, streaming, websocket };
+  export { ConnectOptions, ConnectionState, Crosswind, FallbackReason, Follower, Following, Keeping, OverOptions, Page, Presence, RefusedError, Room, RoomMessage, Sharing, connect, connectOver, longPolling, polling, programs, sse, streaming, websocket };
 }
 declare namespace debug_d_exports {
   export { debug };
@@ -562,8 +562,8 @@ interface LinkOptions<All extends Drafts = Drafts> {
 interface LinkState {
   readonly state: 'opening' | 'open' | 'waiting';
   readonly mode: string;
-  readonly wished: string;
-  readonly fall: Fall | null;
+  readonly preferred: string;
+  readonly fallbackReason: FallbackReason | null;
   readonly spokenHttp: WindowHttp | null;
   readonly reason: string | null;
   readonly retryAt: number | null;
@@ -868,7 +868,7 @@ type DownFrame = Welcome | {
   readonly newest: number;
 } | ClockAnswer;
 type EventName = keyof ProviderEvents;
-type Fall = 'blocked' | 'unsupported' | 'flapping' | 'full';
+type FallbackReason = 'blocked' | 'unsupported' | 'flapping' | 'full';
 type Follow = (address: string, signal: AbortSignal, onText: (text: string) => void) => Promise<void>;
 type FrameFormat = 'polar' | 'uv' | 'nmea' | 'tunnel';
 type HttpVersion = (typeof httpVersions)[number];

@@ -433,8 +433,8 @@ test('a mode falls back to the one that is named for it, not to the next', async
     fallbacks: { 'sse/1.1': 'long-polling/1.1' },
   })
   opened.channel<Said>('room.1')
-  const { mode, wished, fall } = await untilState(opened, ({ status }) => status === 'open')
-  assert.deepEqual([mode, wished, fall], ['long-polling/1.1', 'sse/1.1', 'blocked'])
+  const { mode, preferred, fallbackReason } = await untilState(opened, ({ status }) => status === 'open')
+  assert.deepEqual([mode, preferred, fallbackReason], ['long-polling/1.1', 'sse/1.1', 'blocked'])
 })
 
 test('a page begins where the server’s part of it ends: one stream for its channels, and no question before', async (t) => {
@@ -478,10 +478,10 @@ test('the state says what is known of the connection: its clock, its version, it
   assert.equal(outbox?.unstored, 0)
   assert.deepEqual(state, {
     mode: 'sse/1.1',
-    wished: 'sse/1.1',
+    preferred: 'sse/1.1',
     status: 'open',
     pending: 0,
-    fall: null,
+    fallbackReason: null,
     spokenHttp: '1.1',
     reason: null,
     retryAt: null,
