@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createManualTime } from '../protocol/testing.ts'
-import { type Crosswind, connectOver, sse } from './connect.ts'
+import { type Crosswind, connectOver, type Follower, sse } from './connect.ts'
 import { newKey } from './names.ts'
 import { Coordinator } from './share/coordinator.ts'
 import { SharedClient } from './share/shared-client.ts'
@@ -55,7 +55,13 @@ const ignore = () => undefined
 /** Follows a channel; `shown` are the others there. */
 function follow(connection: Crosswind, channel: string) {
   const shown = new Set<string>()
-  const { leave } = connection.follow(channel, {
+  const { leave } = connection.follow(channel, follower(undefined, shown))
+  return { shown, leave }
+}
+
+function follower(from?: string, shown = new Set<string>()): Follower {
+  return {
+    from,
     take: ignore,
     end: ignore,
     presence: {
@@ -64,8 +70,7 @@ function follow(connection: Crosswind, channel: string) {
         for (const { window } of windows) shown.add(window)
       },
     },
-  })
-  return { shown, leave }
+  }
 }
 
 /** Until all that was asked for is under way: a key's fingerprint takes more than a turn. */
@@ -120,3 +125,19 @@ for (const leaving of [0, 1])
     assert.deepEqual([...again.shown], ['bob', 'eve'])
     assert.equal(streams.length, 1)
   })
+
+test('the only channel that is left before its stream opens has none opened; the next one has its own', async (t) => {
+  const { streams, windows } = openOwn()
+  const [window] = windows as [Crosswind]
+  t.after(() => window.close())
+  const following = window.follow('left', follower('life:1'))
+  await following.link.then(following.leave)
+  await settled()
+  assert.equal(streams.length, 0)
+  window.follow('room', follower('life:1'))
+  await until(() => streams.length > 0)
+  assert.deepEqual(
+    streams.map(({ asked }) => asked.channels),
+    ['room'],
+  )
+})

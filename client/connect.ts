@@ -3,13 +3,13 @@
 import { type Bodies, type Kind, nameUnder, type Polling } from '../protocol/messages.ts'
 import { type LinkMode, needsTls, type TransportMode, type WindowHttp } from '../protocol/modes.ts'
 import { nothingPlanned } from '../protocol/time.ts'
-import { browserTimers, now, pause, watchWakeUps } from './browser-services.ts'
-import { Retry } from './fallback.ts'
+import { browserTimers, pause, watchWakeUps } from './browser-services.ts'
 import { isRefusal, Link, type LinkState } from './link.ts'
 import type { LinkClock } from './link-clock.ts'
 import { listen, type Off, report, tell } from './listeners.ts'
 import { fingerprintOf, newKey } from './names.ts'
 import { Outbox, type OutboxListener, type OutboxOptions, type OutboxState, plainPolicy } from './outbox.ts'
+import { Retry } from './retry.ts'
 import { Feed, type Follower, type Following, type Page, type Room } from './room.ts'
 import { asClosing, Http, usualTimeoutMs } from './transports/http.ts'
 import { transportsByName } from './transports/slots.ts'
@@ -22,7 +22,7 @@ import {
   transportsOver,
 } from './transports/transport.ts'
 
-export type { Fall } from './fallback.ts'
+export type { FallbackReason } from './fallback.ts'
 export type { Follower, Following, Page, Presence, Room, RoomMessage } from './room.ts'
 export { longPolling, polling } from './transports/polling.ts'
 export { programs } from './transports/programs.ts'
@@ -147,7 +147,7 @@ export function connectOver(url: string | URL, options: OverOptions): Crosswind 
   return new Crosswind(String(url).replace(/\/$/, ''), options)
 }
 
-type Answer = Pick<PromiseWithResolvers<{ readonly seq: number }>, 'resolve' | 'reject'>
+type Answer = PromiseWithResolvers<{ readonly seq: number }>
 
 function asRefused(error: unknown): RefusedError {
   if (error instanceof RefusedError) return error
@@ -160,7 +160,7 @@ export class Crosswind {
   readonly #options: OverOptions
   readonly #modes: Chain
   readonly #http: Http
-  readonly #retry = new Retry(now, Math.random)
+  readonly #retry = new Retry(Math.random)
   /** Parameters of every request: the key and, if tokens are used, the ticket. */
   readonly #proof = new URLSearchParams()
   readonly #ending = new AbortController()
@@ -292,10 +292,10 @@ export class Crosswind {
     // Messages published before the server is reached wait in the outbox, too.
     const draft = link.publish(channel, kind, body)
     if (!draft) throw new RefusedError('outbox-full', 'Too many messages are waiting to be sent.')
-    return new Promise((resolve, reject) => {
-      this.#answers.set(draft.id, { resolve, reject })
-      if (this.#denial) link.outbox.refuse(this.#denial)
-    })
+    const answer: Answer = Promise.withResolvers()
+    this.#answers.set(draft.id, answer)
+    if (this.#denial) link.outbox.refuse(this.#denial)
+    return answer.promise
   }
 
   #deny(error: unknown): void {
@@ -342,6 +342,8 @@ export class Crosswind {
     this.#read.add(name)
     // Channels joined in one turn share the opening.
     queueMicrotask(() => {
+      // It may have been left in the same turn.
+      if (this.#read.size === 0) return
       link.read([...this.#read], isAnew)
       if (link.cursor !== null) link.wake('resumed')
       else link.open(cursor)

@@ -2,7 +2,7 @@
 
 import type { Beat, DownFrame } from '../protocol/messages.ts'
 import type { LinkMode } from '../protocol/modes.ts'
-import type { Timers } from '../protocol/time.ts'
+import { nothingPlanned, type Timers } from '../protocol/time.ts'
 import type { Closing, Opening, OpenTransport, WebTransport } from './transports/transport.ts'
 
 /** Until the welcome. */
@@ -26,14 +26,15 @@ export class Connection {
   #heartbeatMs = firstHeartbeatMs
   #silenceMs = firstSilenceMs
   #heardAt: number
-  #stopWatchdog: () => void
+  #welcomedAt: number | null = null
+  #stopWatchdog = nothingPlanned
 
   constructor(transport: WebTransport, opening: Watched, timers: Timers) {
     this.mode = opening.mode
     this.opening = opening
     this.#timers = timers
     this.#heardAt = timers.now()
-    this.#stopWatchdog = timers.later(() => this.#checkSilence(), this.#silenceMs)
+    this.#watch(firstSilenceMs)
     this.#open = transport.open({
       ...opening,
       onFrame: (frame, receivedAt) => this.#take(frame, receivedAt),
@@ -43,6 +44,11 @@ export class Connection {
 
   get uplink(): Omit<OpenTransport, 'close'> {
     return this.#open
+  }
+
+  /** How long it has been open, ms; null before the welcome. */
+  get livedMs(): number | null {
+    return this.#welcomedAt === null ? null : this.#timers.now() - this.#welcomedAt
   }
 
   /**
@@ -66,10 +72,14 @@ export class Connection {
     this.#open.close(isForGood)
   }
 
+  #watch(forMs: number): void {
+    this.#stopWatchdog = this.#timers.later(() => this.#checkSilence(), forMs)
+  }
+
   /** Runs at the deadline only, so that frames set no timers. */
   #checkSilence(): void {
     const leftMs = this.#heardAt + this.#silenceMs - this.#timers.now()
-    if (leftMs > 0) this.#stopWatchdog = this.#timers.later(() => this.#checkSilence(), leftMs)
+    if (leftMs > 0) this.#watch(leftMs)
     else this.abandon('silent', 'Nothing was heard from the server for too long.')
   }
 
@@ -77,19 +87,20 @@ export class Connection {
     if (this.#isOver) return
     // A clock answer may arrive on a separate request, so it does not prove that the stream lives.
     if (frame.type !== 'clock') this.#heardAt = this.#timers.now()
-    if (frame.type === 'welcome') this.#watchAtPace(frame.heartbeatMs)
+    if (frame.type === 'welcome') this.#welcomed(frame.heartbeatMs)
     // Answered on arrival: background windows get timers once a minute, and the server would time out.
     if (frame.type === 'heartbeat') this.#open.beat(this.opening.windows?.())
     this.opening.onFrame(frame, receivedAt)
   }
 
-  #watchAtPace(heartbeatMs: number): void {
+  #welcomed(heartbeatMs: number): void {
+    this.#welcomedAt = this.#timers.now()
     this.#heartbeatMs = heartbeatMs
     this.#stopWatchdog()
     // Polls have request timeouts, and empty responses emit no frame.
     if (!this.mode.isPush) return
     this.#silenceMs = heartbeatMs * heartbeatsMissed
-    this.#stopWatchdog = this.#timers.later(() => this.#checkSilence(), this.#silenceMs)
+    this.#watch(this.#silenceMs)
   }
 
   #closed(closing: Closing): void {

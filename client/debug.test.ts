@@ -105,7 +105,7 @@ test('a stream’s life: opened from a cursor, recovered or not, and why it ende
   ])
 })
 
-test('a fallback’s decisions: what failed and why, what is next, when the wished mode is tried again', () => {
+test('a fallback’s decisions: what failed and why, what is next, when the preferred mode is tried again', () => {
   using opened = openTraced('fallback', { mode: mode('websocket/2') })
   const { link, time, newest, lines } = opened
   const welcome = () => newest().welcome({ heartbeatMs: 1_000_000 })

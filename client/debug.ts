@@ -86,7 +86,7 @@ class Teller {
   }
 
   planned(pauseMs: number): void {
-    trace.fallback?.(`${this.window} tries ${this.#state?.wished} again in ${Math.round(pauseMs)} ms`)
+    trace.fallback?.(`${this.window} tries ${this.#state?.preferred} again in ${Math.round(pauseMs)} ms`)
   }
 
   tracing({ name, open }: WebTransport): WebTransport {
@@ -219,7 +219,7 @@ class Teller {
   #changed(state: LinkState): void {
     const before = this.#state
     this.#state = state
-    const { mode, wished, fall, reason, retryAt, repairs } = state
+    const { mode, preferred, fallbackReason, reason, retryAt, repairs } = state
     if (repairs > (before?.repairs ?? 0))
       trace.link?.(`${this.window} reopens: a message before the heartbeat is missing`)
     // Skips a call that only reports a clock comparison.
@@ -231,7 +231,8 @@ class Teller {
           : `tries ${mode} in ${Math.round(retryAt - this.#now())} ms`
       trace.fallback?.(`${this.window} ${next}, after ${this.#tried}: ${reason}`)
     } else if (state.state === 'open') {
-      const why = mode === wished ? 'as wished' : `instead of ${wished}: ${fall ?? 'not known yet why'}`
+      const why =
+        mode === preferred ? 'as wished' : `instead of ${preferred}: ${fallbackReason ?? 'not known yet why'}`
       trace.fallback?.(`${this.window} uses ${mode}, ${why}`)
     }
   }

@@ -2,36 +2,38 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { modes } from '../protocol/modes.ts'
+import { type Mode, modes } from '../protocol/modes.ts'
 import { createManualTime } from '../protocol/testing.ts'
 import { Fallback } from './fallback.ts'
 import { mode } from './testing.ts'
 import type { Closing } from './transports/transport.ts'
 
-function start(wished: string) {
+function start(preferred: string) {
   const time = createManualTime()
-  const fallback = new Fallback(mode(wished), time.now, () => 0.5, modes)
-  /** Each call closes the mode that is tried next; returns the mode after each. */
+  const fallback = new Fallback(mode(preferred), time.now, () => 0.5, modes)
+  /** Each call closes the mode that is tried next, before it opens; returns the mode after each. */
   const close = (...codes: Parameters<typeof fallback.closed>[0][]) =>
     codes.map((code) => {
       fallback.closed(code)
       return fallback.mode.name
     })
-  const open = () => fallback.opened(fallback.mode)
+  const openIn = (opened: Mode) => fallback.opened(opened, opened.http)
+  const open = () => openIn(fallback.mode as Mode)
   const live = (livedMs: number, code: Closing['code'] = 'lost') => {
     open()
     time.advance(livedMs)
-    return close(code)[0]
+    fallback.closed(code, livedMs)
+    return fallback.mode.name
   }
   const lose = (times: number) => close(...Array<Closing['code']>(times).fill('lost'))
-  return { time, fallback, close, open, live, lose }
+  return { time, fallback, close, open, openIn, live, lose }
 }
 
 test('two failures without a welcome lead down, and a mode that opens there is kept', () => {
   const { fallback, lose, open } = start('websocket/1.1')
   assert.deepEqual(lose(2), ['websocket/1.1', 'sse/2'])
   open()
-  assert.deepEqual([fallback.wished.name, fallback.fall], ['websocket/1.1', 'blocked'])
+  assert.deepEqual([fallback.preferred.name, fallback.fallbackReason], ['websocket/1.1', 'blocked'])
   assert.deepEqual(lose(1), ['sse/2'])
 })
 
@@ -42,7 +44,7 @@ test('a mode that is silent for the whole first timeout leads down at once', () 
 test('a mode that this browser lacks is skipped without a pause and never tried again', () => {
   const { fallback, open } = start('streaming/2')
   assert.equal(fallback.closed('unsupported'), true)
-  assert.deepEqual([fallback.mode.name, fallback.fall], ['sse/2', 'unsupported'])
+  assert.deepEqual([fallback.mode.name, fallback.fallbackReason], ['sse/2', 'unsupported'])
   open()
   assert.equal(fallback.probePauseMs(), null)
 })
@@ -62,7 +64,7 @@ test('an unreachable server causes no fallback: each lower mode is tried once, t
   assert.deepEqual(lose(5), ['sse/2', 'sse/1.1', 'long-polling/1.1', 'polling/1.1', 'sse/2'])
   assert.deepEqual(lose(4), ['sse/2', 'sse/2', 'sse/2', 'sse/1.1'])
   lose(3)
-  assert.deepEqual([fallback.mode.name, fallback.fall], ['sse/2', null])
+  assert.deepEqual([fallback.mode.name, fallback.fallbackReason], ['sse/2', null])
 })
 
 test('a mode that has worked is allowed more failures, since a restart takes longer than two', () => {
@@ -110,7 +112,7 @@ test('three short-lived connections within a minute lead down', () => {
     ['sse/2', 'sse/2', 'sse/1.1'],
   )
   open()
-  assert.deepEqual([fallback.fall, fallback.probePauseMs()], ['flapping', 30_000])
+  assert.deepEqual([fallback.fallbackReason, fallback.probePauseMs()], ['flapping', 30_000])
 })
 
 test('long-lived connections, and short ones far apart, do not lead down', () => {
@@ -139,14 +141,14 @@ test('pauses between probes grow to five minutes', () => {
   assert.deepEqual(pauses, [30_000, 60_000, 120_000, 300_000, 300_000])
 })
 
-test('a probe tries the wished mode, then every other mode better than the one in use', () => {
+test('a probe tries the preferred mode, then every other mode better than the one in use', () => {
   const { fallback, lose, open } = start('websocket/2')
   lose(4)
   assert.equal(fallback.mode.name, 'sse/1.1')
   open()
   const tried = []
   for (
-    let next: ReturnType<typeof fallback.betterAfter> = fallback.wished;
+    let next: ReturnType<typeof fallback.betterAfter> = fallback.preferred;
     next;
     next = fallback.betterAfter(next)
   )
@@ -155,38 +157,27 @@ test('a probe tries the wished mode, then every other mode better than the one i
 })
 
 test('a probe that soon ends leads straight back to the working mode, and the next one comes later', () => {
-  const { time, fallback, lose, open } = start('websocket/1.1')
+  const { time, fallback, lose, open, openIn } = start('websocket/1.1')
   lose(2)
   open()
   time.advance(30_000)
-  fallback.opened(mode('websocket/1.1'))
-  assert.deepEqual([fallback.mode.name, fallback.fall], ['websocket/1.1', null])
+  openIn(mode('websocket/1.1'))
+  assert.deepEqual([fallback.mode.name, fallback.fallbackReason], ['websocket/1.1', null])
   time.advance(500)
-  assert.equal(fallback.closed('lost'), true)
+  assert.equal(fallback.closed('lost', 500), true)
   assert.equal(fallback.mode.name, 'sse/2')
   open()
-  assert.deepEqual([fallback.fall, fallback.probePauseMs()], ['flapping', 60_000])
+  assert.deepEqual([fallback.fallbackReason, fallback.probePauseMs()], ['flapping', 60_000])
 })
 
 test('a probe that lasts becomes the mode in use', () => {
-  const { time, fallback, lose, open } = start('websocket/1.1')
+  const { fallback, lose, open, openIn } = start('websocket/1.1')
   lose(2)
   open()
-  fallback.opened(mode('websocket/1.1'))
-  time.advance(60_000)
-  assert.deepEqual(lose(1), ['websocket/1.1'])
+  openIn(mode('websocket/1.1'))
+  fallback.closed('lost', 60_000)
+  assert.equal(fallback.mode.name, 'websocket/1.1')
   assert.equal(fallback.probePauseMs(), null)
-})
-
-test('choosing a mode clears all failures', () => {
-  const { fallback, lose } = start('sse/2')
-  lose(3)
-  fallback.choose(mode('websocket/1.1'))
-  assert.deepEqual(
-    [fallback.mode.name, fallback.wished.name, fallback.fall],
-    ['websocket/1.1', 'websocket/1.1', null],
-  )
-  assert.deepEqual(lose(2), ['websocket/1.1', 'sse/2'])
 })
 
 test('a long outage leads back to the lower mode that worked', () => {
@@ -195,13 +186,6 @@ test('a long outage leads back to the lower mode that worked', () => {
   live(60_000)
   const after = lose(6 + 3)
   assert.deepEqual(after.slice(5), ['sse/1.1', 'long-polling/1.1', 'polling/1.1', 'sse/2'])
-})
-
-test('after the user leaves a mode, its end does not count as a short-lived connection', () => {
-  const { fallback, open, lose } = start('sse/2')
-  open()
-  fallback.left()
-  assert.deepEqual(lose(6).at(-1), 'sse/1.1')
 })
 
 test('a better mode that became the only connection and did not open leads back, and the next probe comes later', () => {

@@ -1,11 +1,11 @@
-// Decides after a failure: which mode to open, when to retry it, and when to retry a better one.
+// Decides after a failure which mode to open, and when to try a better one.
 
 import type { LinkMode, WindowHttp } from '../protocol/modes.ts'
-import { type Clock, type Random, retryPauseMs } from '../protocol/time.ts'
+import type { Clock, Random } from '../protocol/time.ts'
 import type { Closing } from './transports/transport.ts'
 
-/** Why the wished mode is not in use; `full`: connection limit reached. */
-export type Fall = 'blocked' | 'unsupported' | 'flapping' | 'full'
+/** Why the preferred mode is not in use; `full`: connection limit reached. */
+export type FallbackReason = 'blocked' | 'unsupported' | 'flapping' | 'full'
 
 /** Codes of failures of the mode; all others say nothing about whether it gets through. */
 const brokenCodes: readonly string[] = ['lost', 'silent', 'failed'] satisfies Closing['code'][]
@@ -27,39 +27,35 @@ const flappingWithinMs = 60_000
 const probePausesMs = [250, 30_000, 60_000, 120_000, 300_000] as const
 
 /**
- * Follows `fallback` in the mode table. A descent tries each lower mode once and keeps only one
- * that opens (`home`, the mode to which failures return), so a server outage does not change the
- * mode.
+ * Failures return to the mode `home`. After enough of them, a descent along `fallback` in the mode table tries
+ * each lower mode once. The first that opens is the new home; if none does, the home stays, so a server outage
+ * does not change the mode. A better mode that opens is the new home too, but one that soon ends returns to
+ * the home before.
  */
 export class Fallback {
+  readonly preferred: LinkMode
   readonly #now: Clock
   readonly #random: Random
   readonly #table: readonly LinkMode[]
   readonly #unsupported = new Set<string>()
-  #proven = new Set<string>()
-  #wished: LinkMode
+  readonly #proven = new Set<string>()
   #home: LinkMode
   #mode: LinkMode
-  #fall: Fall | null = null
+  #reason: FallbackReason | null = null
   /** The mode that a short-lived probe returns to. */
-  #cameFrom: LinkMode | null = null
+  #returnTo: LinkMode | null = null
   #failures = 0
-  #fruitless = 0
-  #probes = 0
-  #openedAt: number | null = null
+  #fruitlessDescents = 0
+  #failedProbes = 0
   #shortLivesAt: number[] = []
 
-  constructor(first: LinkMode, now: Clock, random: Random, table: readonly LinkMode[]) {
+  constructor(preferred: LinkMode, now: Clock, random: Random, table: readonly LinkMode[]) {
     this.#table = table
-    this.#wished = first
-    this.#home = first
-    this.#mode = first
+    this.preferred = preferred
+    this.#home = preferred
+    this.#mode = preferred
     this.#now = now
     this.#random = random
-  }
-
-  get wished(): LinkMode {
-    return this.#wished
   }
 
   /** The mode in use, or the next to open. */
@@ -67,65 +63,51 @@ export class Fallback {
     return this.#mode
   }
 
-  /** Null while the wished mode is in use or not yet known to fail. */
-  get fall(): Fall | null {
+  /** Null while the preferred mode is in use or not yet known to fail. */
+  get fallbackReason(): FallbackReason | null {
     // Not probed since the fallback, though it worked before.
-    const isUnproved = this.#fall === 'blocked' && this.#probes === 0
-    return this.#mode === this.#wished || isUnproved ? null : this.#fall
-  }
-
-  choose(next: LinkMode): void {
-    this.#proven = new Set()
-    this.#wished = next
-    this.#settle(next)
-    this.#fall = null
-    this.#fruitless = 0
-    this.#probes = 0
+    const isUnproved = this.#reason === 'blocked' && this.#failedProbes === 0
+    return this.#mode === this.preferred || isUnproved ? null : this.#reason
   }
 
   /** `http`: the version over which it opened. The browser chooses between HTTP/3 and HTTP/2. */
-  opened(tried: LinkMode, http: WindowHttp = tried.http): void {
+  opened(tried: LinkMode, http: WindowHttp): void {
     const welcomed = (tried.isOverUdp && this.#named(`${tried.transport}/${http}`)) || tried
-    const from = this.#isAbove(welcomed, this.#home) ? this.#home : null
+    const returnTo = this.#isAbove(welcomed, this.#home) ? this.#home : null
     if (welcomed !== this.#home) this.#settle(welcomed)
     this.#mode = welcomed
-    this.#cameFrom = from
+    this.#returnTo = returnTo
     this.#failures = 0
-    this.#fruitless = 0
+    this.#fruitlessDescents = 0
     this.#proven.add(welcomed.name)
-    this.#openedAt = this.#now()
-    if (welcomed === this.#wished) this.#fall = null
-    else if (welcomed !== tried && this.#fall) this.probeFailed()
-    else this.#fall ??= 'blocked'
+    if (welcomed === this.preferred) this.#reason = null
+    else if (welcomed !== tried && this.#reason) this.probeFailed()
+    else this.#reason ??= 'blocked'
   }
 
-  /** True when the next try needs no pause. */
-  closed(code: Closing['code'] | 'offline'): boolean {
-    const livedMs = this.#openedAt === null ? null : this.#now() - this.#openedAt
-    this.#openedAt = null
+  /**
+   * `livedMs`: how long the connection was open; null if it never was. Returns true when the next try needs no
+   * pause.
+   */
+  closed(code: Closing['code'] | 'offline', livedMs: number | null = null): boolean {
     if (code === 'unsupported') return this.#skipUnsupported(this.#mode)
     if (code === 'full') return this.#makeRoom()
     if (!brokenCodes.includes(code)) this.#mode = this.#home
-    else if (livedMs !== null) return this.#afterLife(livedMs)
-    else if (this.#mode === this.#home) this.#failedAtHome(code)
-    else this.#failedElsewhere()
+    else if (livedMs !== null) return this.#endedAfter(livedMs)
+    else if (this.#mode === this.#home) this.#notOpenedAtHome(code)
+    else this.#notOpenedElsewhere()
     return false
   }
 
-  left(): void {
-    this.#openedAt = null
-  }
-
-  /** The mode in use ended during a probe: the probed mode replaces it. */
-  adopt(better: LinkMode): void {
-    this.#mode = better
-    this.#openedAt = null
+  /** The mode in use ended while another was tried, which replaces it. */
+  adopt(other: LinkMode): void {
+    this.#mode = other
   }
 
   /** Null when no better mode exists. */
   probePauseMs(): number | null {
-    if (this.#mode === this.#wishedIfSupported()) return null
-    return (probePausesMs[this.#probes] ?? 0) * (0.75 + this.#random() / 2)
+    if (this.#mode === this.#bestSupported()) return null
+    return (probePausesMs[this.#failedProbes] ?? 0) * (0.75 + this.#random() / 2)
   }
 
   /** Null when only the mode in use is left. */
@@ -135,23 +117,23 @@ export class Fallback {
   }
 
   probeFailed(): void {
-    this.#probes = Math.min(this.#probes + 1, probePausesMs.length - 1)
+    this.#failedProbes = Math.min(this.#failedProbes + 1, probePausesMs.length - 1)
   }
 
   /** The first supported mode that it falls back to. */
   below(high: LinkMode): LinkMode | undefined {
-    return this.#fallbacks(high)[0]
+    return this.#chain(this.#named(high.fallback))[0]
   }
 
   #named(name: string | null): LinkMode | undefined {
     return this.#table.find((mode) => mode.name === name)
   }
 
-  /** Best first. */
-  #fallbacks({ fallback }: LinkMode): LinkMode[] {
-    const next = this.#named(fallback)
-    if (!next) return []
-    return this.#isSupported(next) ? [next, ...this.#fallbacks(next)] : this.#fallbacks(next)
+  /** The supported modes from it on, best first. */
+  #chain(mode: LinkMode | undefined): LinkMode[] {
+    if (!mode) return []
+    const lower = this.#chain(this.#named(mode.fallback))
+    return this.#isSupported(mode) ? [mode, ...lower] : lower
   }
 
   #isSupported({ name }: LinkMode): boolean {
@@ -159,29 +141,27 @@ export class Fallback {
   }
 
   #isAbove(high: LinkMode, low: LinkMode): boolean {
-    return this.#fallbacks(high).includes(low)
+    return high !== low && this.#chain(high).includes(low)
   }
 
-  #wishedIfSupported(): LinkMode {
-    const wished = this.#wished
-    return this.#isSupported(wished) ? wished : (this.below(wished) ?? wished)
+  #bestSupported(): LinkMode {
+    return this.#chain(this.preferred)[0] ?? this.preferred
   }
 
   #settle(on: LinkMode): void {
     this.#home = on
     this.#mode = on
-    this.#cameFrom = null
+    this.#returnTo = null
     this.#failures = 0
     this.#shortLivesAt = []
-    this.#openedAt = null
   }
 
   /** Descends without a pause, and never returns. */
   #skipUnsupported(absent: LinkMode): boolean {
     this.#unsupported.add(absent.name)
-    this.#mode = this.below(absent) ?? this.#wishedIfSupported()
+    this.#mode = this.below(absent) ?? this.#bestSupported()
     if (absent === this.#home) this.#settle(this.#mode)
-    if (absent === this.#wished) this.#fall = 'unsupported'
+    if (absent === this.preferred) this.#reason = 'unsupported'
     return this.#mode !== absent
   }
 
@@ -190,24 +170,24 @@ export class Fallback {
     const roomy = this.#named(this.#mode.whenFull)
     // During a descent, one more failed mode.
     if (this.#mode !== this.#home || !roomy || !this.#isSupported(roomy)) {
-      this.#failedElsewhere()
+      this.#notOpenedElsewhere()
       return false
     }
     this.#settle(roomy)
-    this.#fall = 'full'
-    this.#probes = Math.max(1, this.#probes)
+    this.#reason = 'full'
+    this.#failedProbes = Math.max(1, this.#failedProbes)
     return true
   }
 
-  #afterLife(livedMs: number): boolean {
+  #endedAfter(livedMs: number): boolean {
     if (livedMs >= shortLifeMs) {
-      this.#cameFrom = null
-      if (this.#mode === this.#wished) this.#probes = 0
+      this.#returnTo = null
+      if (this.#mode === this.preferred) this.#failedProbes = 0
       return false
     }
-    if (this.#cameFrom !== null) {
-      this.#fall ??= 'flapping'
-      this.#settle(this.#cameFrom)
+    if (this.#returnTo !== null) {
+      this.#reason ??= 'flapping'
+      this.#settle(this.#returnTo)
       this.probeFailed()
       return true
     }
@@ -217,97 +197,34 @@ export class Fallback {
     return false
   }
 
-  #failedAtHome(code: string): void {
+  #notOpenedAtHome(code: string): void {
     this.#failures += 1
     const least = this.#proven.has(this.#home.name) ? provenPatience : firstPatience
-    const patience = Math.min(maxPatience, least * 2 ** this.#fruitless)
+    const patience = Math.min(maxPatience, least * 2 ** this.#fruitlessDescents)
     if (code === 'silent' || this.#failures >= patience) this.#descend('blocked')
   }
 
-  #failedElsewhere(): void {
+  #notOpenedElsewhere(): void {
     const next = this.below(this.#mode)
     if (this.#isAbove(this.#mode, this.#home)) {
       this.probeFailed()
       this.#mode = this.#home
     } else if (next) this.#mode = next
     else {
-      // No mode opened: a proven one or the wished one is tried again, with more patience.
-      this.#fruitless += 1
-      if (this.#proven.has(this.#home.name)) this.#mode = this.#home
-      else this.#settle(this.#wishedIfSupported())
+      // No mode opened: a proven one or the preferred one is tried again, with more patience.
+      this.#fruitlessDescents += 1
+      this.#settle(this.#proven.has(this.#home.name) ? this.#home : this.#bestSupported())
     }
   }
 
-  #descend(why: Fall): void {
+  #descend(why: FallbackReason): void {
     const next = this.below(this.#home)
-    this.#failures = 0
-    this.#shortLivesAt = []
-    if (!next) {
-      // The lowest mode failed: the wished one may work by now.
-      this.#settle(this.#wishedIfSupported())
-      return
-    }
+    // If the lowest mode failed, the preferred one may work by now.
+    this.#settle(next ? this.#home : this.#bestSupported())
+    if (!next) return
     this.#mode = next
-    if (this.#fall !== 'unsupported') this.#fall = why
-    this.#probes = why === 'blocked' && this.#proven.has(this.#wished.name) ? 0 : Math.max(1, this.#probes)
-  }
-}
-
-/** Server unreachable: in the end one request per client in 2.25 s on average, the next within `longestMs`. */
-const away = { firstMs: 250, longestMs: 3000 }
-
-const busy = { firstMs: 250, longestMs: 15_000 }
-
-/** A connection that ends sooner counts as never opened, to prevent flapping. */
-const steadyMs = 5000
-
-/** For refused, uninvited or offline clients: an early retry is useless. */
-const longMs = 60_000
-
-export class Retry {
-  readonly #now: Clock
-  readonly #random: Random
-  // Consecutive failures, counted per kind: an outage after a busy spell is retried soon.
-  #away = 0
-  #busy = 0
-  #openedAt: number | null = null
-
-  constructor(now: Clock, random: Random) {
-    this.#now = now
-    this.#random = random
-  }
-
-  startOver(): void {
-    this.#away = 0
-    this.#busy = 0
-    this.#openedAt = null
-  }
-
-  opened(): void {
-    this.#openedAt = this.#now()
-  }
-
-  /** Ms. The first failure's `retryAfterMs` is used as is; later ones can only lengthen the pause. */
-  pauseMs({ code, retryAfterMs }: Pick<Closing, 'code' | 'retryAfterMs'>): number {
-    const livedMs = this.#openedAt === null ? null : this.#now() - this.#openedAt
-    this.#openedAt = null
-    // The server ended an open stream and named the pause: not a failure.
-    if (retryAfterMs !== null && livedMs !== null) return retryAfterMs
-    if (livedMs !== null && livedMs >= steadyMs) this.startOver()
-    const isBusy = retryAfterMs !== null && code !== 'draining'
-    const before = isBusy ? this.#busy : this.#away
-    const ownMs = retryPauseMs(before, isBusy ? busy : away, this.#random)
-    if (isBusy) this.#busy += 1
-    else {
-      this.#away += 1
-      this.#busy = 0
-    }
-    if (retryAfterMs === null) return ownMs
-    return before === 0 ? retryAfterMs : Math.max(retryAfterMs, ownMs)
-  }
-
-  /** 30 to 60 s. */
-  longPauseMs(): number {
-    return longMs * (0.5 + this.#random() / 2)
+    if (this.#reason !== 'unsupported') this.#reason = why
+    this.#failedProbes =
+      why === 'blocked' && this.#proven.has(this.preferred.name) ? 0 : Math.max(1, this.#failedProbes)
   }
 }

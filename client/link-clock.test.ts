@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { LinkOptions } from './link.ts'
-import { mode, openLink } from './testing.ts'
+import { createFakeTransports, mode, openLink } from './testing.ts'
+import type { WebTransport } from './transports/transport.ts'
 
 /**
  * A link whose clock is 5 s ahead of the server's and 200 ppm fast. Each request takes `thereMs`,
@@ -219,6 +220,26 @@ test('a clock answer does not prove that the stream is alive', () => {
   newest().welcome({ heartbeatMs: 15_000 })
   pass(37_500)
   assert.equal(streams[0]?.isClosed(), true)
+})
+
+test('where the transport has no clock frames, asks by the platform', () => {
+  const { streams, transports } = createFakeTransports()
+  const open: WebTransport['open'] = (opening) => {
+    const { askClock: _, ...rest } = transports.sse.open(opening)
+    return rest
+  }
+  const asked: string[] = []
+  const platform = {
+    send(method: string, address: string) {
+      asked.push(`${method} ${address}`)
+      return new Promise<never>(() => undefined)
+    },
+    fetch: () => new Promise<never>(() => undefined),
+  }
+  const { time } = openLink({ transports: { ...transports, sse: { name: 'sse', open } }, platform })
+  streams[0]?.welcome(patient)
+  time.advance(250)
+  assert.deepEqual(asked, ['GET https://localhost:2/clock?key=k1'])
 })
 
 test('after close, sends no more requests', () => {

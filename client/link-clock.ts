@@ -10,6 +10,7 @@ import type { ClockAnswer, Message } from '../protocol/messages.ts'
 import { nothingPlanned, type Random, type Timers } from '../protocol/time.ts'
 import type { Connection } from './connection.ts'
 import { askClock } from './transports/http.ts'
+import type { Platform } from './transports/transport.ts'
 
 /** Timeout of a clock request. Only one is pending at a time, so that none pile up in a slow browser. */
 const clockTimeoutMs = 20_000
@@ -31,6 +32,7 @@ export class LinkClock {
   readonly #timers: Timers
   readonly #random: Random
   readonly #onChange: () => void
+  readonly #platform: Pick<Platform, 'send'> | undefined
   #ask: (() => void) | null = null
   #isResting = false
   #begunAt = 0
@@ -41,11 +43,12 @@ export class LinkClock {
   /** The last known offset: a new stream has no clock reading yet. */
   #offsetMs = 0
 
-  /** `onChange` reports another reading. */
-  constructor(timers: Timers, random: Random, onChange: () => void) {
+  /** `onChange` reports another reading. `platform` sends the requests; default: the browser's. */
+  constructor(timers: Timers, random: Random, onChange: () => void, platform?: Pick<Platform, 'send'>) {
     this.#timers = timers
     this.#random = random
     this.#onChange = onChange
+    this.#platform = platform
   }
 
   /** Valid until the next reading; null when the clock is unknown. */
@@ -62,7 +65,8 @@ export class LinkClock {
    * `onChange`.
    */
   askOver(connection: Pick<Connection, 'uplink' | 'opening'> | null): void {
-    this.#ask = connection && (connection.uplink.askClock ?? (() => askClock(connection.opening)))
+    this.#ask =
+      connection && (connection.uplink.askClock ?? (() => askClock(connection.opening, this.#platform)))
     this.#reading = null
     this.#restart()
   }

@@ -74,6 +74,9 @@ test("a newly chosen mode does not inherit the previous mode's failures", () => 
   link.switchMode(mode('sse/1.1'))
   newest().end()
   assert.equal(heard.states.at(-1), 'waiting sse/1.1 2000: Lost.')
+  time.advance(250)
+  newest().end()
+  assert.match(heard.states.at(-1) ?? '', /^waiting long-polling/, 'after two of its own')
 })
 
 test('a retry request opens at once while waiting, and does nothing while a transport is open', () => {
@@ -416,8 +419,8 @@ test('a session answer that arrives after close opens nothing', async () => {
 })
 
 /** A link whose WebSocket does not get through; it is connected by SSE instead. */
-function fallen(wished = 'websocket/1.1') {
-  const opened = openLink({ mode: mode(wished), random: () => 0.5 })
+function fallen(preferred = 'websocket/1.1') {
+  const opened = openLink({ mode: mode(preferred), random: () => 0.5 })
   const { time, newest } = opened
   for (let n = 0; n < 9 && newest().mode.name !== 'sse/2'; n += 1) {
     newest().end()
@@ -428,24 +431,24 @@ function fallen(wished = 'websocket/1.1') {
   return opened
 }
 
-test('continues with the fallback, and reports the wished mode', () => {
+test('continues with the fallback, and reports the preferred mode', () => {
   const { streams, newest, heard } = fallen()
   assert.deepEqual(
     streams.map(({ mode }) => mode.name),
     ['websocket/1.1', 'websocket/1.1', 'sse/2'],
   )
   assert.equal(newest().base, 'https://localhost:2')
-  const { state, mode, wished, fall } = heard.newest ?? {}
-  assert.deepEqual([state, mode, wished, fall], ['open', 'sse/2', 'websocket/1.1', 'blocked'])
+  const { state, mode, preferred, fallbackReason } = heard.newest ?? {}
+  assert.deepEqual([state, mode, preferred, fallbackReason], ['open', 'sse/2', 'websocket/1.1', 'blocked'])
 })
 
-test('while disconnected, reports no mode as a substitute for the wished one', () => {
+test('while disconnected, reports no mode as a substitute for the preferred one', () => {
   const { time, newest, heard } = fallen()
-  assert.equal(heard.newest?.fall, 'blocked')
+  assert.equal(heard.newest?.fallbackReason, 'blocked')
   newest().end()
-  assert.deepEqual([heard.newest?.state, heard.newest?.fall], ['waiting', null])
+  assert.deepEqual([heard.newest?.state, heard.newest?.fallbackReason], ['waiting', null])
   time.advance(3000)
-  assert.deepEqual([heard.newest?.state, heard.newest?.fall], ['opening', null])
+  assert.deepEqual([heard.newest?.state, heard.newest?.fallbackReason], ['opening', null])
 })
 
 test('a server that returns during a descent: the mode that worked before is not called blocked until it fails again', () => {
@@ -457,34 +460,37 @@ test('a server that returns during a descent: the mode that worked before is not
     time.advance(3000)
   }
   newest().welcome()
-  assert.deepEqual([heard.newest?.state, heard.newest?.mode, heard.newest?.fall], ['open', 'sse/1.1', null])
+  assert.deepEqual(
+    [heard.newest?.state, heard.newest?.mode, heard.newest?.fallbackReason],
+    ['open', 'sse/1.1', null],
+  )
   time.advance(250)
   assert.equal(newest().mode.name, 'sse/2')
   newest().end()
-  assert.deepEqual([heard.newest?.mode, heard.newest?.fall], ['sse/1.1', 'blocked'])
+  assert.deepEqual([heard.newest?.mode, heard.newest?.fallbackReason], ['sse/1.1', 'blocked'])
 })
 
 test('when other windows hold all connections, uses HTTP/2 at once, reports why, and returns when there is room', () => {
-  for (const [wished, roomy] of [
+  for (const [preferred, roomy] of [
     ['sse/1.1', 'sse/2'],
     ['long-polling/1.1', 'long-polling/2'],
   ] as const) {
-    const { time, streams, newest, heard } = openLink({ mode: mode(wished), random: () => 0.5 })
+    const { time, streams, newest, heard } = openLink({ mode: mode(preferred), random: () => 0.5 })
     newest().end({ code: 'full', sentence: 'Full.' })
     time.advance(0)
     newest().welcome()
-    assert.deepEqual([streams.length, heard.newest?.mode, heard.newest?.fall], [2, roomy, 'full'])
+    assert.deepEqual([streams.length, heard.newest?.mode, heard.newest?.fallbackReason], [2, roomy, 'full'])
     time.advance(30_000)
-    assert.equal(newest().mode.name, wished)
+    assert.equal(newest().mode.name, preferred)
     newest().end({ code: 'full', sentence: 'Full.' })
     assert.deepEqual([heard.newest?.mode, streams.length], [roomy, 3], 'the working stream continues')
     for (let n = 0; n < 6; n += 1) {
       streams[1]?.heartbeat()
       time.advance(10_000)
     }
-    assert.deepEqual([streams.length, newest().mode.name], [4, wished])
+    assert.deepEqual([streams.length, newest().mode.name], [4, preferred])
     newest().welcome()
-    assert.deepEqual([heard.newest?.mode, heard.newest?.fall], [wished, null])
+    assert.deepEqual([heard.newest?.mode, heard.newest?.fallbackReason], [preferred, null])
   }
 })
 
@@ -515,7 +521,7 @@ test('a probe runs beside the working stream, which continues until the better o
   await sse.store('w1-1', 4)
   await probe.store('w1-1', 4)
   assert.deepEqual([heard.messages, heard.stored], [[1, 2, 3], ['w1-1 as 4']])
-  assert.deepEqual([heard.newest?.mode, heard.newest?.fall], ['websocket/1.1', null])
+  assert.deepEqual([heard.newest?.mode, heard.newest?.fallbackReason], ['websocket/1.1', null])
 })
 
 test('a failed probe changes nothing, and the next one comes after a longer pause', () => {
@@ -545,7 +551,7 @@ test('a loss during the pause postpones the probe', () => {
   assert.equal(newest().mode.name, 'websocket/1.1')
 })
 
-test('if the wished mode still does not open, the next best is probed', () => {
+test('if the preferred mode still does not open, the next best is probed', () => {
   const { time, newest, heard } = fallen('websocket/2')
   time.advance(30_000)
   assert.equal(newest().mode.name, 'websocket/2')
@@ -553,7 +559,7 @@ test('if the wished mode still does not open, the next best is probed', () => {
   assert.equal(newest().mode.name, 'websocket/1.1')
   newest().welcome()
   assert.deepEqual(
-    [heard.newest?.mode, heard.newest?.wished, heard.newest?.fall],
+    [heard.newest?.mode, heard.newest?.preferred, heard.newest?.fallbackReason],
     ['websocket/1.1', 'websocket/2', 'blocked'],
   )
 })
@@ -656,6 +662,24 @@ test('a connection that stayed open for five seconds clears the failures; a shor
   time.advance(60_000)
   link.wake('restored')
   assert.equal(pause(), 1000, 'time spent closed does not count as open')
+  newest().welcome()
+  link.hide()
+  time.advance(60_000)
+  link.wake('restored')
+  assert.equal(pause(), 2000, 'nor does it after a connection that was open')
+})
+
+test('connections that the window itself ends do not count as short-lived', () => {
+  const { link, newest, time } = openRetrying({ mode: mode('sse/2') })
+  for (let n = 0; n < 9; n += 1) {
+    newest().welcome()
+    time.advance(100)
+    link.hide()
+    link.wake('restored')
+  }
+  newest().end()
+  time.advance(250)
+  assert.equal(newest().mode.name, 'sse/2')
 })
 
 test("the server's requested pause applies after a first failure; after more it can only lengthen the pause", () => {

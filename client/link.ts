@@ -20,9 +20,10 @@ import type { LinkMode, WindowHttp } from '../protocol/modes.ts'
 import { nothingPlanned, type Random, type Timers } from '../protocol/time.ts'
 import type { Sleeper, WakeUp } from './browser-services.ts'
 import { Connection } from './connection.ts'
-import { type Fall, Fallback, Retry } from './fallback.ts'
+import { Fallback, type FallbackReason } from './fallback.ts'
 import type { LinkClock } from './link-clock.ts'
 import { bytesOf, type Drafts, isInFlight, type Outbox, type OutboxListener } from './outbox.ts'
+import { Retry } from './retry.ts'
 import { ShownWindows } from './shown-windows.ts'
 import { asClosing, sendLast } from './transports/http.ts'
 import {
@@ -37,9 +38,9 @@ export interface LinkState {
   readonly state: 'opening' | 'open' | 'waiting'
   /** Such as `sse/2`. */
   readonly mode: string
-  readonly wished: string
-  /** Why `mode` differs from `wished`; null if equal or not open. */
-  readonly fall: Fall | null
+  readonly preferred: string
+  /** Why `mode` differs from `preferred`; null if equal or not open. */
+  readonly fallbackReason: FallbackReason | null
   /** HTTP version of the requests, as the server or its front sees it; null until open. */
   readonly spokenHttp: WindowHttp | null
   /** Null when open. */
@@ -68,8 +69,8 @@ export interface LinkOptions<All extends Drafts = Drafts> {
   readonly channels: readonly string[]
   /** Compares this window's clock with the server's; without it, readings are null. */
   readonly clock?: typeof LinkClock | undefined
-  /** For what leaves when the page ends. Default: the browser's. */
-  readonly platform?: Pick<Platform, 'fetch'> | undefined
+  /** Sends what leaves when the page ends, and the clock's requests. Default: the browser's. */
+  readonly platform?: Pick<Platform, 'fetch' | 'send'> | undefined
   /**
    * After a refusal, and when one may be hidden in a loss. Rejects with an `HttpError` when the server
    * refuses, with any other when it is unreachable.
@@ -97,8 +98,6 @@ export interface LinkListener extends OutboxListener {
   onStateRefused?(channel: string | undefined, error: RefusedError): void
 }
 
-const offlineSentence = 'This browser is offline.'
-
 /** Asking again soon is useless. */
 export const isRefusal = ({ code }: Closing) => ['refused', 'uninvited', 'expired'].includes(code)
 
@@ -108,11 +107,15 @@ const lossesBeforeSessionCheck = 2
 /** For a welcome or an answer over UDP, ms; then TCP is tried beside it. */
 const lateMs = 700
 
+/**
+ * The link is opening from `open` until the welcome, then open. When the connection ends, a candidate takes
+ * over or the link waits: for a pause, a renewed session or `wake`; then it opens again.
+ */
 export class Link<All extends Drafts = Drafts> implements Sleeper {
   readonly outbox: Outbox<All>
   readonly #options: LinkOptions<All>
   readonly #listener: LinkListener
-  readonly #fallback: Fallback
+  #fallback: Fallback
   readonly #retry: Retry
   readonly #clock: LinkClock | undefined
   readonly #awareness: AwarenessSender
@@ -123,41 +126,45 @@ export class Link<All extends Drafts = Drafts> implements Sleeper {
   #endSeq = 0
   #openings = 0
   #current: Connection | null = null
-  /** A better mode, promoted on its welcome. */
-  #probe: Connection | null = null
-  #stopRetry = nothingPlanned
-  #stopProbe = nothingPlanned
+  /**
+   * A connection in another mode, which replaces the current one on its welcome: in a better mode, or
+   * beside one over UDP that is late.
+   */
+  #candidate: Connection | null = null
+  #cancelRetry = nothingPlanned
+  #cancelCandidate = nothingPlanned
   #isOffline = false
   #isClosed = false
+  /** Since the last welcome. */
   #losses = 0
-  /** Although the session was renewed. */
-  #isRefused = false
+  /** The session was renewed after a refusal, and nothing was welcomed since: another one is final. */
+  #isRenewed = false
   #repairs = 0
-  #lastState: Omit<LinkState, 'clock'> | null = null
+  #state: Omit<LinkState, 'clock'> | null = null
 
   /** Call `open` to begin. */
   constructor(options: LinkOptions<All>, listener: LinkListener) {
-    const { timers, random } = options
+    const { timers, random, platform } = options
     this.#options = options
     this.#listener = listener
     this.#channels = options.channels
     this.outbox = options.outbox(listener)
-    this.#fallback = new Fallback(options.mode, timers.now, random, options.modes)
-    this.#retry = new Retry(timers.now, random)
+    this.#fallback = this.#fallbackFrom(options.mode)
+    this.#retry = new Retry(random)
     this.#awareness = new AwarenessSender(timers, (channel, error) =>
       listener.onStateRefused?.(channel, error),
     )
     this.#shown = new ShownWindows(timers, (frame) => listener.onAwareness(frame))
-    this.#clock = options.clock && new options.clock(timers, random, () => this.#tellState())
+    this.#clock = options.clock && new options.clock(timers, random, () => this.#notify(), platform)
   }
 
   /** `cursor`: of the state that the page has already. */
   open(cursor?: string | null): void {
     if (cursor) this.#position = parseCursor(cursor)
-    this.#stopRetry()
+    this.#cancelRetry()
     this.#current = this.#connect(this.#fallback.mode)
     this.#report('opening')
-    this.#stopProbe = this.#besideLater(this.#current)
+    this.#cancelCandidate = this.#openBesideIfLate(this.#current)
   }
 
   /** Position in the log; null before the first connection. */
@@ -188,9 +195,9 @@ export class Link<All extends Drafts = Drafts> implements Sleeper {
   switchMode(next: LinkMode): void {
     if (this.#isClosed) return
     this.#leave()
-    this.#fallback.choose(next)
+    this.#fallback = this.#fallbackFrom(next)
     this.#retry.startOver()
-    if (this.#lastState) this.open()
+    if (this.#state) this.open()
   }
 
   /** Stops clock comparison until `wake('visible')`. */
@@ -199,7 +206,7 @@ export class Link<All extends Drafts = Drafts> implements Sleeper {
   }
 
   wake(by: WakeUp): void {
-    if (!this.#isClosed && this.#lastState) {
+    if (!this.#isClosed && this.#state) {
       if (by === 'online') this.#isOffline = false
       if (this.#current === null) this.open()
       else if (by === 'restored' || this.#current.isStale()) this.#reopen()
@@ -211,7 +218,7 @@ export class Link<All extends Drafts = Drafts> implements Sleeper {
 
   offline(): void {
     this.#isOffline = true
-    if (this.#isWaiting()) this.#waitFor(this.#retry.longPauseMs(), offlineSentence)
+    if (this.#isWaiting()) this.#waitOffline()
   }
 
   /**
@@ -221,7 +228,7 @@ export class Link<All extends Drafts = Drafts> implements Sleeper {
   hide(): void {
     const { baseFor, proof, platform } = this.#options
     const arrives =
-      this.#lastState?.state === 'open' &&
+      this.#state?.state === 'open' &&
       this.#current?.uplink.outlivesPage &&
       this.outbox.drafts.pending.every(isInFlight)
     const left = this.outbox.leave()
@@ -233,9 +240,14 @@ export class Link<All extends Drafts = Drafts> implements Sleeper {
   close(): void {
     this.#isClosed = true
     this.outbox.close()
-    this.#stopRetry()
+    this.#cancelRetry()
     this.#leave(true)
     this.#shown.clear()
+  }
+
+  #fallbackFrom(preferred: LinkMode): Fallback {
+    const { timers, random, modes } = this.#options
+    return new Fallback(preferred, timers.now, random, modes)
   }
 
   // The life of a connection
@@ -257,19 +269,20 @@ export class Link<All extends Drafts = Drafts> implements Sleeper {
         mode,
         query,
         polling,
-        onFrame: (frame, receivedAt) => this.#take(connection, frame, receivedAt),
-        onClose: (closing) => (connection === this.#probe ? this.#probeFailed() : this.#ended(closing)),
+        onFrame: (frame, receivedAt) => this.#handle(connection, frame, receivedAt),
+        onClose: (closing) =>
+          connection === this.#candidate ? this.#candidateFailed() : this.#ended(closing),
       },
       timers,
     )
     return connection
   }
 
-  #take(connection: Connection, frame: DownFrame, receivedAt: number): void {
-    // The probe resumes from the cursor, so no message is lost or repeated.
-    if (frame.type === 'welcome' && connection === this.#probe) {
+  #handle(connection: Connection, frame: DownFrame, receivedAt: number): void {
+    // A candidate resumes from the cursor, so no message is lost or repeated.
+    if (frame.type === 'welcome' && connection === this.#candidate) {
       this.#current?.leave()
-      this.#current = this.#takeProbe()
+      this.#current = this.#takeCandidate()
     }
     if (connection !== this.#current) return
     this.#isOffline = false
@@ -287,14 +300,14 @@ export class Link<All extends Drafts = Drafts> implements Sleeper {
 
   #welcomed(connection: Connection, welcome: Welcome): void {
     this.#losses = 0
-    this.#isRefused = false
-    this.#retry.opened()
+    this.#isRenewed = false
     this.#fallback.opened(connection.mode, welcome.http)
     const { uplink } = connection
     const before = this.cursor
     this.#enterLog(welcome)
     if (before !== null && !welcome.recovered) this.#listener.onMissed?.(before, welcome.cursor)
-    const send: OpenTransport['send'] = (draft) => uplink.send(draft).finally(this.#besideLater(connection))
+    const send: OpenTransport['send'] = (draft) =>
+      uplink.send(draft).finally(this.#openBesideIfLate(connection))
     this.outbox.connect(send, connection.mode.maxInFlight, () =>
       // All unacknowledged drafts must be resent in order.
       connection.abandon('lost', 'A message could not be sent; reconnecting.'),
@@ -325,25 +338,17 @@ export class Link<All extends Drafts = Drafts> implements Sleeper {
   }
 
   #ended(closing: Closing): void {
-    this.#current = null
-    this.#lost()
-    this.#current = this.#takeProbe()
-    // The server may have replaced this stream with the probe's.
+    const livedMs = this.#disconnect()
+    this.#current = this.#takeCandidate()
+    // The server may have replaced this stream with the candidate's.
     if (this.#current) {
       this.#fallback.adopt(this.#current.mode)
       this.#report('opening')
       return
     }
-    this.#stopProbing()
-    if (isRefusal(closing)) this.#renew(closing)
-    else this.#wait(closing)
-  }
-
-  #lost(): void {
-    this.outbox.disconnect()
-    this.#awareness.sendOver(null)
-    this.#shown.lost(this.#channels)
-    this.#clock?.askOver(null)
+    this.#dropCandidate()
+    if (isRefusal(closing)) this.#renewSession(closing, livedMs !== null)
+    else this.#retryAfter(closing, livedMs)
   }
 
   #reopen(): void {
@@ -353,70 +358,89 @@ export class Link<All extends Drafts = Drafts> implements Sleeper {
 
   /** `isForGood`: the others no longer see this window, even if it comes back later. */
   #leave(isForGood = false): void {
-    this.#stopProbing()
-    this.#fallback.left()
+    this.#dropCandidate()
     this.#current?.leave(isForGood)
+    this.#disconnect()
+  }
+
+  /** Returns how long the connection was open, ms; null if it never was. */
+  #disconnect(): number | null {
+    const livedMs = this.#current?.livedMs ?? null
+    if (livedMs !== null) this.#retry.lived(livedMs)
     this.#current = null
-    this.#lost()
+    this.outbox.disconnect()
+    this.#awareness.sendOver(null)
+    this.#shown.lost(this.#channels)
+    this.#clock?.askOver(null)
+    return livedMs
   }
 
   // Between connections
 
   #isWaiting(): boolean {
-    return this.#current === null && this.#lastState !== null && !this.#isClosed
+    return this.#current === null && this.#state !== null && !this.#isClosed
   }
 
-  #wait(closing: Closing): void {
-    const { code, sentence } = closing
-    const isAtOnce = this.#fallback.closed(this.#isOffline ? 'offline' : code)
+  #retryAfter(closing: Closing, livedMs: number | null = null): void {
     if (this.#isOffline) {
-      this.#waitFor(this.#retry.longPauseMs(), offlineSentence)
+      this.#fallback.closed('offline')
+      this.#waitOffline()
       return
     }
-    this.#losses += 1
+    const isAtOnce = this.#fallback.closed(closing.code, livedMs)
     if (isAtOnce) this.#retry.startOver()
-    this.#waitFor(this.#retry.pauseMs(isAtOnce ? { code, retryAfterMs: 0 } : closing), sentence)
+    this.#retryIn(isAtOnce ? 0 : this.#retry.pauseMs(closing, livedMs !== null), closing.sentence)
+    this.#losses += 1
     if (this.#losses !== lossesBeforeSessionCheck) return
-    this.#options.renewSession(closing).catch((error) => {
-      const refusal = asClosing(error)
-      // Otherwise the server is unreachable, which is already known.
-      if (isRefusal(refusal) && this.#isWaiting()) this.#waitLong(refusal, error)
-    })
+    // That the server is unreachable is already known.
+    this.#checkSession(closing, nothingPlanned, nothingPlanned)
   }
 
-  #waitLong({ code, sentence, retryAfterMs }: Closing, error: unknown): void {
-    this.#fallback.closed(code)
-    this.#waitFor(Math.max(this.#retry.longPauseMs(), retryAfterMs ?? 0), sentence)
-    this.#listener.onDenied?.(error)
+  #waitOffline(): void {
+    this.#retryIn(this.#retry.longPauseMs(), 'This browser is offline.')
   }
 
-  #waitFor(delayMs: number, reason: string): void {
+  #retryIn(delayMs: number, reason: string): void {
     const { timers } = this.#options
-    this.#stopRetry()
-    this.#stopRetry = timers.later(() => this.open(), delayMs)
+    this.#cancelRetry()
+    this.#cancelRetry = timers.later(() => this.open(), delayMs)
     this.#report('waiting', { reason, retryAt: timers.now() + delayMs })
   }
 
-  #renew(closing: Closing): void {
-    this.#fallback.closed(closing.code)
-    this.#report('waiting', { reason: closing.sentence })
+  /** After a refusal. */
+  #renewSession(closing: Closing, wasOpen: boolean): void {
+    const { code, sentence } = closing
+    this.#fallback.closed(code)
+    this.#report('waiting', { reason: sentence })
+    const onLetIn = () => {
+      const isExpired = code === 'expired'
+      if (this.#isRenewed && !isExpired) return this.#denied(closing, new RefusedError(code, sentence))
+      this.#isRenewed = !isExpired
+      // The pause grows from the second time on, to prevent a loop.
+      this.#retryIn(this.#retry.pauseMs({ code, retryAfterMs: 0 }, wasOpen), sentence)
+    }
+    this.#checkSession(closing, onLetIn, () => this.#retryAfter({ ...closing, code: 'lost' }))
+  }
+
+  /** Waits long if the server refuses the session. Calls nothing if a connection was opened meanwhile. */
+  #checkSession(closing: Closing, onLetIn: () => void, onUnreachable: () => void): void {
     this.#options.renewSession(closing).then(
       () => {
-        if (!this.#isWaiting()) return
-        const isExpired = closing.code === 'expired'
-        if (this.#isRefused && !isExpired)
-          return this.#waitLong(closing, new RefusedError(closing.code, closing.sentence))
-        this.#isRefused = !isExpired
-        // The pause grows from the second time on, to prevent a loop.
-        this.#waitFor(this.#retry.pauseMs({ ...closing, retryAfterMs: 0 }), closing.sentence)
+        if (this.#isWaiting()) onLetIn()
       },
       (error) => {
         const refusal = asClosing(error)
         if (!this.#isWaiting()) return
-        if (isRefusal(refusal)) this.#waitLong(refusal, error)
-        else this.#wait({ ...closing, code: 'lost' })
+        if (isRefusal(refusal)) this.#denied(refusal, error)
+        else onUnreachable()
       },
     )
+  }
+
+  #denied({ code, sentence, retryAfterMs }: Closing, error: unknown): void {
+    this.#fallback.closed(code)
+    this.#retryIn(Math.max(this.#retry.longPauseMs(), retryAfterMs ?? 0), sentence)
+    this.#listener.onDenied?.(error)
   }
 
   // Networks that do not let UDP through
@@ -425,16 +449,16 @@ export class Link<All extends Drafts = Drafts> implements Sleeper {
    * Unless stopped before, opens the next mode beside one over UDP that is late: whichever answers first
    * is used, since it may only be slow.
    */
-  #besideLater(late: Connection): () => void {
+  #openBesideIfLate(late: Connection): () => void {
     const next = late.mode.isOverUdp && this.#fallback.below(late.mode)
     if (!next) return nothingPlanned
     let beside: Connection | null = null
     const stop = this.#options.timers.later(() => {
-      if (late === this.#current && !this.#probe) this.#probe = beside = this.#connect(next)
+      if (late === this.#current && !this.#candidate) this.#candidate = beside = this.#connect(next)
     }, lateMs)
     return () => {
       stop()
-      if (beside === this.#probe) this.#takeProbe()?.leave()
+      if (beside === this.#candidate) this.#takeCandidate()?.leave()
     }
   }
 
@@ -442,58 +466,61 @@ export class Link<All extends Drafts = Drafts> implements Sleeper {
 
   /** Returns the pause until a better mode is tried, ms; null if there is none. */
   protected planProbe(): number | null {
-    this.#stopProbing()
+    this.#dropCandidate()
     const pauseMs = this.#fallback.probePauseMs()
     if (pauseMs !== null)
-      this.#stopProbe = this.#options.timers.later(() => this.#tryMode(this.#fallback.wished), pauseMs)
+      this.#cancelCandidate = this.#options.timers.later(
+        () => this.#tryBetter(this.#fallback.preferred),
+        pauseMs,
+      )
     return pauseMs
   }
 
-  #tryMode(better: LinkMode | null): void {
+  #tryBetter(better: LinkMode | null): void {
     if (better) {
-      this.#probe = this.#connect(better)
+      this.#candidate = this.#connect(better)
       return
     }
     this.#fallback.probeFailed()
     this.planProbe()
   }
 
-  #probeFailed(): void {
-    this.#tryMode(this.#fallback.betterAfter(this.#takeProbe()?.mode ?? this.#fallback.mode))
-    const last = this.#lastState
-    if (last?.state === 'open' && last.fall !== this.#fallback.fall)
+  #candidateFailed(): void {
+    this.#tryBetter(this.#fallback.betterAfter(this.#takeCandidate()?.mode ?? this.#fallback.mode))
+    const last = this.#state
+    if (last?.state === 'open' && last.fallbackReason !== this.#fallback.fallbackReason)
       this.#report('open', { spokenHttp: last.spokenHttp })
   }
 
-  #takeProbe(): Connection | null {
-    const taken = this.#probe
-    this.#probe = null
+  #takeCandidate(): Connection | null {
+    const taken = this.#candidate
+    this.#candidate = null
     return taken
   }
 
-  #stopProbing(): void {
-    this.#stopProbe()
-    this.#takeProbe()?.leave()
+  #dropCandidate(): void {
+    this.#cancelCandidate()
+    this.#takeCandidate()?.leave()
   }
 
   #report(state: LinkState['state'], change: Partial<LinkState> = {}): void {
-    this.#lastState = {
+    this.#state = {
       state,
       mode: this.#fallback.mode.name,
-      wished: this.#fallback.wished.name,
-      fall: state === 'open' ? this.#fallback.fall : null,
+      preferred: this.#fallback.preferred.name,
+      fallbackReason: state === 'open' ? this.#fallback.fallbackReason : null,
       spokenHttp: null,
       reason: null,
       retryAt: null,
       repairs: this.#repairs,
       ...change,
     }
-    this.#tellState()
+    this.#notify()
   }
 
-  #tellState(): void {
-    if (this.#lastState && !this.#isClosed)
-      this.#listener.onState({ ...this.#lastState, clock: this.#clock?.reading ?? null })
+  #notify(): void {
+    if (this.#state && !this.#isClosed)
+      this.#listener.onState({ ...this.#state, clock: this.#clock?.reading ?? null })
   }
 }
 
@@ -503,7 +530,8 @@ class AwarenessSender {
   readonly #timers: Timers
   readonly #onRefused: (channel: string | undefined, error: RefusedError) => void
   /** By channel. */
-  readonly #newest = new Map<string | undefined, { readonly report: AwarenessReport; isSent: boolean }>()
+  readonly #newest = new Map<string | undefined, AwarenessReport>()
+  #unsent = new Map<string | undefined, AwarenessReport>()
   /** Channels whose newest state was refused: told once, not at each move. */
   readonly #refused = new Set<string | undefined>()
   #send: ((report: AwarenessReport) => void) | null = null
@@ -522,19 +550,20 @@ class AwarenessSender {
     this.#send = send
     this.#maxBytes = maxBytes
     // A new stream shows nothing.
-    for (const [channel, { report }] of this.#newest)
+    for (const [channel, report] of this.#newest)
       if (report.state === null || !this.#fits(report)) this.#newest.delete(channel)
     this.repeat()
   }
 
   repeat(): void {
-    for (const shown of this.#newest.values()) shown.isSent = false
+    this.#unsent = new Map(this.#newest)
     this.#sendSoon()
   }
 
   set(report: AwarenessReport): void {
     if (!this.#fits(report)) return
-    this.#newest.set(report.channel, { report, isSent: false })
+    this.#newest.set(report.channel, report)
+    this.#unsent.set(report.channel, report)
     this.#sendSoon()
   }
 
@@ -551,17 +580,14 @@ class AwarenessSender {
 
   #sendSoon(): void {
     this.#stopTimer()
-    const unsent = [...this.#newest.values()].filter(({ isSent }) => !isSent)
-    if (!this.#send || unsent.length === 0) return
+    if (!this.#send || this.#unsent.size === 0) return
     const waitMs = this.#freeAt - this.#timers.now()
     if (waitMs > 0) {
       this.#stopTimer = this.#timers.later(() => this.#sendSoon(), waitMs)
       return
     }
     this.#freeAt = this.#timers.now() + awarenessPauseMs
-    for (const shown of unsent) {
-      shown.isSent = true
-      this.#send(shown.report)
-    }
+    for (const report of this.#unsent.values()) this.#send(report)
+    this.#unsent.clear()
   }
 }

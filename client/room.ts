@@ -261,7 +261,7 @@ export class Feed<Data> implements Room<Data>, Follower {
         this.#newest = 0
         tell(this.#listeners.gap)
       }
-      for (const message of messages) this.#show(message, cursorAt(message, cursor))
+      for (const message of messages) this.#show(message, cursorAt(message.seq, cursor))
       if (seqIn(cursor) >= seqIn(this.#to)) break
       pauseMs = cursor === after ? behindMs : 0
       after = cursor
@@ -326,7 +326,7 @@ const seqIn = (cursor: string) => parseCursor(cursor)?.seq ?? 0
 /** That cursor, or the one before the first of these messages. */
 function beforeAny(published: readonly PromiseSettledResult<Pick<Message, 'seq'>>[], cursor: string): string {
   const numbers = published.map((one) => ('value' in one ? one.value.seq - 1 : Infinity))
-  return cursorAt({ seq: Math.min(seqIn(cursor), ...numbers) }, cursor)
+  return cursorAt(Math.min(seqIn(cursor), ...numbers), cursor)
 }
 
-const cursorAt = ({ seq }: Pick<Message, 'seq'>, cursor: string) => cursor.replace(/\d+$/, String(seq))
+const cursorAt = (seq: number, cursor: string) => cursor.replace(/\d+$/, String(seq))

@@ -299,6 +299,7 @@ export function openLink(change: Circumstances = {}) {
     random: () => 1,
     clock: LinkClock,
     platform: {
+      send: () => Promise.reject(new Error('There is no server.')),
       fetch(address, { body }) {
         const ids = String(body).match(/(?<="id":")[^"]+/g) ?? []
         heard.last.push([address.replace(/\/messages.*/, ''), ...ids])

@@ -55,7 +55,7 @@ export interface DeletionView {
   readonly isErased: boolean
 }
 
-type Told = 'mode' | 'wished' | 'fall' | 'reason' | 'retryAt' | 'repairs' | 'clock'
+type Told = 'mode' | 'preferred' | 'fallbackReason' | 'reason' | 'retryAt' | 'repairs' | 'clock'
 
 /** The connection, with what the browser knows of it. */
 export interface ShownLink extends Required<Pick<ConnectionState, Told>> {
@@ -161,8 +161,8 @@ export function firstView(
     link: {
       state: 'opening',
       mode,
-      wished: mode,
-      fall: null,
+      preferred: mode,
+      fallbackReason: null,
       spokenHttp: null,
       reason: null,
       retryAt: null,

@@ -115,7 +115,8 @@ export default defineConfig({
     outDir: 'dist',
     emptyOutDir: true,
     sourcemap: true,
-    target: ['chrome111', 'edge111', 'firefox114', 'safari16.4'],
+    // The first versions with `Set.prototype.symmetricDifference` and `AbortSignal.any`, which the page calls.
+    target: ['chrome122', 'edge122', 'firefox127', 'safari17.4'],
     // The Content-Security-Policy allows no data: URLs.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },

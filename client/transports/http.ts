@@ -200,8 +200,12 @@ function createReports(ending: AbortSignal) {
   }
 }
 
-/** Tells the server that the client of this opening has left. */
-export function postLeave({ base, query }: Opening, platform: Platform, isForGood: boolean): void {
+/**
+ * Tells the server that the client of this opening has left. A push stream's end tells as much, unless the
+ * client leaves for good; a polling client would count as present until the silence limit.
+ */
+export function postLeave({ base, mode, query }: Opening, platform: Platform, isForGood = false): void {
+  if (!isForGood && mode.isPush) return
   const given = pick(query, 'window', 'key', 'opening')
   if (isForGood) given.set('gone', '')
   postLast(`${base}/leave?${given}`, null, platform)

@@ -65,9 +65,8 @@ function openPoll(
     ...uplink,
     // Polls already serve as heartbeats.
     beat: (windows) => windows && uplink.beat(windows),
-    close(isForGood = false) {
+    close(isForGood) {
       stop()
-      // Otherwise the server counts the window as present until the silence limit.
       postLeave(opening, platform, isForGood)
     },
   }

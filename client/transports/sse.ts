@@ -23,10 +23,10 @@ function openSse(opening: Opening, platform = browser): OpenTransport {
   const closeStream = openStream('/stream', { ...opening, onClose }, platform)
   return {
     ...uplink,
-    close(isForGood = false) {
+    close(isForGood) {
       closeStream()
       uplink.close()
-      if (isForGood) postLeave(opening, platform, isForGood)
+      postLeave(opening, platform, isForGood)
     },
   }
 }

@@ -85,9 +85,9 @@ function openStreaming(opening: Opening, platform = browser): OpenTransport {
 
   return {
     ...framesUp(answers, write),
-    close(isForGood = false) {
+    close(isForGood) {
       close()
-      if (isForGood) postLeave(opening, platform, isForGood)
+      postLeave(opening, platform, isForGood)
     },
   }
 }

@@ -139,19 +139,17 @@ export class BusyError extends Error {
   }
 }
 
-interface Unanswered {
-  readonly answer: Promise<Stored>
-  readonly resolve: (stored: Stored) => void
-  readonly reject: (error: Error) => void
+interface Unanswered extends PromiseWithResolvers<Stored> {
   readonly length: number
 }
 
 export function createAnswers() {
   const unanswered = new Map<string, Unanswered>()
 
-  function refuse(id: string, error: Error): void {
-    unanswered.get(id)?.reject(error)
+  function take(id: string): Unanswered | undefined {
+    const answer = unanswered.get(id)
     unanswered.delete(id)
+    return answer
   }
 
   return {
@@ -159,27 +157,20 @@ export function createAnswers() {
     expect({ id }: Draft, length: number): Promise<Stored> {
       // Two windows of one stream may send the same draft (a duplicated tab): one answer settles both.
       const known = unanswered.get(id)
-      if (known) return known.answer
-      let settle!: Pick<Unanswered, 'resolve' | 'reject'>
-      const answer = new Promise<Stored>((resolve, reject) => {
-        settle = { resolve, reject }
-      })
-      unanswered.set(id, { answer, length, ...settle })
-      return answer
+      if (known) return known.promise
+      const answer = Promise.withResolvers<Stored>()
+      unanswered.set(id, { ...answer, length })
+      return answer.promise
     },
     handle(frame: DownFrame): void {
-      if (frame.type === 'stored') {
-        unanswered.get(frame.id)?.resolve(frame)
-        unanswered.delete(frame.id)
-      } else if (frame.type === 'refused' && frame.id !== null) {
-        refuse(frame.id, errorFor(frame))
-      }
+      if (frame.type === 'stored') take(frame.id)?.resolve(frame)
+      else if (frame.type === 'refused' && frame.id !== null) take(frame.id)?.reject(errorFor(frame))
     },
     /** After a frame exceeded the server's size limit. */
     refuseLargest(): void {
       const [largest] = [...unanswered].sort(([, one], [, other]) => other.length - one.length)
       const sentence = 'The message is larger than the server accepts.'
-      if (largest) refuse(largest[0], new RefusedError('too-large', sentence))
+      if (largest) take(largest[0])?.reject(new RefusedError('too-large', sentence))
     },
     abandon(): void {
       for (const { reject } of unanswered.values())

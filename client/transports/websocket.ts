@@ -73,12 +73,12 @@ function openWebSocket(opening: Opening, platform = browser): OpenTransport {
       return frames.send(draft)
     },
     outlivesPage: true,
-    close(isForGood = false) {
+    close(isForGood) {
       ending.abort()
       socket?.removeEventListener('close', onEnd)
       answers.abandon()
       socket?.close()
-      if (isForGood) postLeave(opening, platform, isForGood)
+      postLeave(opening, platform, isForGood)
     },
   }
 }

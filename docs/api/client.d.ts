@@ -10,6 +10,7 @@ declare class Connection {
   readonly opening: Watched;
   constructor(transport: WebTransport, opening: Watched, timers: Timers);
   get uplink(): Omit<OpenTransport, 'close'>;
+  get livedMs(): number | null;
   isStale(): boolean;
   abandon(code: Closing['code'], sentence: string): void;
   leave(isForGood?: boolean): void;
@@ -108,7 +109,7 @@ declare class Link<All extends Drafts = Drafts> implements Sleeper {
 }
 declare class LinkClock {
   #private;
-  constructor(timers: Timers, random: Random, onChange: () => void);
+  constructor(timers: Timers, random: Random, onChange: () => void, platform?: Pick<Platform, 'send'>);
   get reading(): ClockReading | null;
   whenDue(message: Message, receivedAt: number): number;
   askOver(connection: Pick<Connection, 'uplink' | 'opening'> | null): void;
@@ -265,7 +266,7 @@ declare namespace clock_d_exports {
   export { LinkClock, whenDue };
 }
 declare namespace connect_d_exports {
-  export { ConnectOptions, ConnectionState, Crosswind, Fall, Follower, Following, Keeping, OverOptions, Page, Presence, RefusedError, Room, RoomMessage, Sharing, connect, connectOver, longPolling, polling, programs, sse, streaming, websocket };
+  export { ConnectOptions, ConnectionState, Crosswind, FallbackReason, Follower, Following, Keeping, OverOptions, Page, Presence, RefusedError, Room, RoomMessage, Sharing, connect, connectOver, longPolling, polling, programs, sse, streaming, websocket };
 }
 declare namespace debug_d_exports {
   export { debug };
@@ -555,14 +556,14 @@ interface LinkOptions<All extends Drafts = Drafts> {
   readonly proof: Iterable<[name: string, value: string]>;
   readonly channels: readonly string[];
   readonly clock?: typeof LinkClock | undefined;
-  readonly platform?: Pick<Platform, 'fetch'> | undefined;
+  readonly platform?: Pick<Platform, 'fetch' | 'send'> | undefined;
   readonly renewSession: (closing: Closing) => Promise<unknown>;
 }
 interface LinkState {
   readonly state: 'opening' | 'open' | 'waiting';
   readonly mode: string;
-  readonly wished: string;
-  readonly fall: Fall | null;
+  readonly preferred: string;
+  readonly fallbackReason: FallbackReason | null;
   readonly spokenHttp: WindowHttp | null;
   readonly reason: string | null;
   readonly retryAt: number | null;
@@ -867,7 +868,7 @@ type DownFrame = Welcome | {
   readonly newest: number;
 } | ClockAnswer;
 type EventName = keyof ProviderEvents;
-type Fall = 'blocked' | 'unsupported' | 'flapping' | 'full';
+type FallbackReason = 'blocked' | 'unsupported' | 'flapping' | 'full';
 type Follow = (address: string, signal: AbortSignal, onText: (text: string) => void) => Promise<void>;
 type FrameFormat = 'polar' | 'uv' | 'nmea' | 'tunnel';
 type HttpVersion = (typeof httpVersions)[number];

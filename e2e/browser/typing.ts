@@ -1,7 +1,7 @@
 // Recording windows: opens pages, types into the first, reads stamps and clocks.
 
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Fall } from '../../client/connect.ts'
+import type { FallbackReason } from '../../client/connect.ts'
 import type { Exchange } from '../../client/wire.ts'
 import type { LabDoor, ReceivedStamp, SentStamp } from '../../web/lab.ts'
 import {
@@ -71,7 +71,7 @@ export interface WindowState {
   /** The mode in use; null if the page does not report it. */
   readonly mode: string | null
   /** Why `mode` is not the requested one; null if it is. */
-  readonly fall: Fall | null
+  readonly fall: FallbackReason | null
 }
 
 const absent: WindowState = { isShown: false, isOpen: false, mode: null, fall: null }
@@ -346,7 +346,7 @@ function readState(): WindowState {
     isShown: document.querySelector('#document') !== null,
     isOpen: link?.state === 'open',
     mode: link?.mode ?? null,
-    fall: link?.fall ?? null,
+    fall: link?.fallbackReason ?? null,
   }
 }
 

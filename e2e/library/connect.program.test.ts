@@ -433,8 +433,8 @@ test('a mode falls back to the one that is named for it, not to the next', async
     fallbacks: { 'sse/1.1': 'long-polling/1.1' },
   })
   opened.channel<Said>('room.1')
-  const { mode, wished, fall } = await untilState(opened, ({ status }) => status === 'open')
-  assert.deepEqual([mode, wished, fall], ['long-polling/1.1', 'sse/1.1', 'blocked'])
+  const { mode, preferred, fallbackReason } = await untilState(opened, ({ status }) => status === 'open')
+  assert.deepEqual([mode, preferred, fallbackReason], ['long-polling/1.1', 'sse/1.1', 'blocked'])
 })
 
 test('a page begins where the server’s part of it ends: one stream for its channels, and no question before', async (t) => {
@@ -467,31 +467,25 @@ test('a page begins where the server’s part of it ends: one stream for its cha
 
 test('the state says what is known of the connection: its clock, its version, its windows, its outbox', async (t) => {
   const { open } = await start(t)
-  const reading = { offsetMs: 3, boundMs: 1 }
-  class ComparedClock extends LinkClock {
-    override get reading() {
-      return reading
-    }
-  }
-  const opened = open({ clock: ComparedClock, modes: ['sse/1.1'] })
+  const opened = open({ clock: LinkClock, modes: ['sse/1.1'] })
   assert.deepEqual(opened.state, { mode: 'sse/1.1', status: 'opening', pending: 0, reason: null })
   await opened.channel<Said>('room.1').publish({ text: 'hello' })
-  const { outbox, ...state } = await untilState(
+  const { clock, outbox, ...state } = await untilState(
     opened,
-    ({ windows, pending }) => windows === 1 && pending === 0,
+    ({ windows, pending, clock }) => windows === 1 && pending === 0 && Boolean(clock),
   )
+  assert.ok(clock && clock.boundMs > 0)
   assert.equal(outbox?.unstored, 0)
   assert.deepEqual(state, {
     mode: 'sse/1.1',
-    wished: 'sse/1.1',
+    preferred: 'sse/1.1',
     status: 'open',
     pending: 0,
-    fall: null,
+    fallbackReason: null,
     spokenHttp: '1.1',
     reason: null,
     retryAt: null,
     repairs: 0,
-    clock: reading,
     windows: 1,
     browserHttp1Streams: 1,
   })

@@ -156,8 +156,8 @@ test('the client is small, and smaller over one transport', async (t) => {
       export { keptDrafts } from './drafts.js'`),
   }
   t.diagnostic(`bytes: ${JSON.stringify(sizes)}`)
-  assert.ok(sizes.all <= 12_150)
-  assert.ok(sizes.sse <= 10_500)
+  assert.ok(sizes.all <= 12_100)
+  assert.ok(sizes.sse <= 10_480)
   assert.ok(sizes.sharing <= sizes.all + 6_050)
   assert.ok(sizes.drafts <= sizes.all + 3_000)
 })

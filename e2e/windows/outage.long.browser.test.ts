@@ -80,12 +80,18 @@ const waiting = { ...link, state: 'waiting', reason: 'The connection to the serv
 
 /** The header's long texts, alone and together. */
 const links: readonly View['link'][] = [
-  { ...open, mode: 'streaming/2', wished: 'streaming/2' },
-  { ...open, mode: 'long-polling/1.1', wished: 'streaming/2', fall: 'unsupported', spokenHttp: '1.1' },
-  { ...open, wished: 'long-polling/1.1', mode: 'long-polling/1.1', spokenHttp: '2' },
-  { ...link, mode: 'streaming/2', wished: 'streaming/2' },
-  { ...waiting, mode: 'streaming/2', wished: 'streaming/2', retryAt: 1 },
-  { ...waiting, mode: 'long-polling/1.1', wished: 'streaming/2' },
+  { ...open, mode: 'streaming/2', preferred: 'streaming/2' },
+  {
+    ...open,
+    mode: 'long-polling/1.1',
+    preferred: 'streaming/2',
+    fallbackReason: 'unsupported',
+    spokenHttp: '1.1',
+  },
+  { ...open, preferred: 'long-polling/1.1', mode: 'long-polling/1.1', spokenHttp: '2' },
+  { ...link, mode: 'streaming/2', preferred: 'streaming/2' },
+  { ...waiting, mode: 'streaming/2', preferred: 'streaming/2', retryAt: 1 },
+  { ...waiting, mode: 'long-polling/1.1', preferred: 'streaming/2' },
 ]
 const outboxes: readonly View['outbox'][] = [
   outbox,

@@ -372,8 +372,8 @@ function Dots({ times, row, axis }: { times: readonly number[]; row: Row; axis: 
 }
 
 function UseMode({ row, store, actions }: CommonProps & { row: Row }) {
-  const wished = useView(store, (view) => view.link.wished)
-  if (row.mode.name === wished) return <span className="small">In use</span>
+  const preferred = useView(store, (view) => view.link.preferred)
+  if (row.mode.name === preferred) return <span className="small">In use</span>
   if (estimateOf(row) === null) return null
   return (
     <button

@@ -179,7 +179,7 @@ export class Replay {
   }
 
   #goTo(version: number): void {
-    const nearest = Math.max(...this.#checkpoints.keys().filter((kept) => kept <= version), 0)
+    const nearest = Math.max(...[...this.#checkpoints.keys()].filter((kept) => kept <= version), 0)
     if (this.#shownVersion > version || nearest > this.#shownVersion || this.#shownVersion === 0) {
       this.#shown.destroy()
       this.#shown = createDocument()

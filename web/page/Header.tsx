@@ -122,7 +122,7 @@ function ModeMenu({ store, actions, start }: PageProps) {
 function ModeList({ store, actions, start, onClose }: PageProps & { readonly onClose: () => void }) {
   const link = useView(store, (view) => view.link)
   const share = useView(store, (view) => view.share)
-  const { wished, clock } = link
+  const { preferred, clock } = link
   const inUse = usedMode(link)
   const reason = fallReason(link)
   const defaultMode = modeFor(start.transport, start.http)?.name
@@ -133,7 +133,7 @@ function ModeList({ store, actions, start, onClose }: PageProps & { readonly onC
   function choose(name: string): void {
     onClose()
     // Choosing the requested mode retries it while another is in use.
-    if (name !== inUse || name !== wished) actions.switchMode(name)
+    if (name !== inUse || name !== preferred) actions.switchMode(name)
   }
   return (
     <>
@@ -150,7 +150,7 @@ function ModeList({ store, actions, start, onClose }: PageProps & { readonly onC
               isInUse={mode.name === inUse}
               isDefault={mode.name === defaultMode}
               lacking={lacking[mode.transport] ?? null}
-              reason={mode.name === wished ? reason : null}
+              reason={mode.name === preferred ? reason : null}
               medians={medians}
               share={share}
               onChoose={() => choose(mode.name)}

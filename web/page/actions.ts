@@ -97,9 +97,9 @@ export class PageActions {
   async followAddress(): Promise<void> {
     const { start, store } = this.#options
     // Addresses from before the choice name another mode.
-    const wished = windowModeNamed(store.view().link.wished)
-    if (wished && modeAsked(start, location.search).mode !== wished)
-      history.replaceState(null, '', addressInMode(location.href, wished))
+    const preferred = windowModeNamed(store.view().link.preferred)
+    if (preferred && modeAsked(start, location.search).mode !== preferred)
+      history.replaceState(null, '', addressInMode(location.href, preferred))
     const { name } = viewAsked(location.search)
     if (name === store.view().shown.name) this.#viewChosen = name
     else if (!(await this.#showView(name)) && this.#viewChosen === name)
@@ -156,7 +156,7 @@ export class PageActions {
     const current = windowModeNamed(link.mode) ?? mode
     const { wayOut } = http1Warning(current, browserHttp1Streams, share, link.spokenHttp) ?? {}
     // Without an opener the window gets its own process; without `popup` it would be a tab.
-    const address = addressInMode(location.href, wayOut ?? windowModeNamed(link.wished) ?? current)
+    const address = addressInMode(location.href, wayOut ?? windowModeNamed(link.preferred) ?? current)
     open(address, '_blank', `noopener,popup,width=${innerWidth},height=${innerHeight}`)
   }
 

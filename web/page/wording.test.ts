@@ -70,7 +70,7 @@ test('names the HTTP version in use, and the requested one', () => {
   assert.equal(formatInstead(open), null)
   assert.equal(formatUsed({ ...open, spokenHttp: '1.1' }), 'SSE + XHR, HTTP/1.1')
   assert.equal(formatInstead({ ...open, spokenHttp: '1.1' }), 'instead of SSE + XHR, HTTP/2')
-  const socket = { ...open, mode: 'websocket/1.1', wished: 'websocket/1.1' }
+  const socket = { ...open, mode: 'websocket/1.1', preferred: 'websocket/1.1' }
   assert.equal(formatUsed({ ...socket, spokenHttp: '2' }), 'WebSocket, HTTP/2')
 })
 
@@ -79,35 +79,35 @@ test('behind a proxy, names what the browser uses, and claims no HTTP version th
   assert.equal(formatUsed(http3), 'SSE + XHR, HTTP/3')
   assert.equal(formatInstead(http3), null)
   assert.equal(linkAnnouncement(http3), 'Connected over SSE + XHR, HTTP/3.')
-  const http1 = { ...http3, wished: 'sse/1.1' }
+  const http1 = { ...http3, preferred: 'sse/1.1' }
   assert.equal(formatInstead(http1), 'instead of SSE + XHR, HTTP/1.1')
   assert.match(
-    formatFall({ ...http3, wished: 'websocket/2', fall: 'blocked' }) ?? '',
+    formatFall({ ...http3, preferred: 'websocket/2', fallbackReason: 'blocked' }) ?? '',
     /; using SSE \+ XHR, HTTP\/3 instead\.$/,
   )
   assert.equal(http1Warning(modeNamed('sse/1.1'), 6, 'none', '3'), null)
-  const unknown = { ...open, mode: 'websocket/2', wished: 'websocket/2', spokenHttp: null }
+  const unknown = { ...open, mode: 'websocket/2', preferred: 'websocket/2', spokenHttp: null }
   assert.equal(formatUsed(unknown), 'WebSocket')
   assert.equal(formatInstead(unknown), null)
 })
 
 test('names the mode in use, the requested one, and why they differ', () => {
-  const fallen: ShownLink = { ...open, wished: 'websocket/1.1', fall: 'blocked' }
+  const fallen: ShownLink = { ...open, preferred: 'websocket/1.1', fallbackReason: 'blocked' }
   assert.equal(formatUsed(fallen), 'SSE + XHR, HTTP/2')
   assert.equal(formatInstead(fallen), 'instead of WebSocket')
   assert.equal(fallReason(fallen), 'WebSocket does not get through here')
   assert.equal(formatFall(fallen), 'WebSocket does not get through here; using SSE + XHR, HTTP/2 instead.')
   assert.match(
-    formatFall({ ...fallen, fall: 'unsupported' }) ?? '',
+    formatFall({ ...fallen, fallbackReason: 'unsupported' }) ?? '',
     /^This browser does not support WebSocket; /,
   )
-  assert.match(formatFall({ ...fallen, fall: 'flapping' }) ?? '', /^WebSocket keeps failing here; /)
+  assert.match(formatFall({ ...fallen, fallbackReason: 'flapping' }) ?? '', /^WebSocket keeps failing here; /)
   assert.equal(formatFall({ ...fallen, state: 'waiting' }), null)
   assert.equal(formatFall(open), null)
   for (const state of ['opening', 'waiting'] as const) {
     assert.equal(formatInstead({ ...fallen, state }), null)
     assert.equal(formatUsed({ ...fallen, state }), 'SSE + XHR, HTTP/2')
-    assert.equal(formatUsed({ ...fallen, state, fall: null }), 'WebSocket')
+    assert.equal(formatUsed({ ...fallen, state, fallbackReason: null }), 'WebSocket')
   }
 })
 

@@ -42,8 +42,8 @@ export const explanations: Readonly<Record<string, string>> = {
 }
 
 /** The name of the mode in use: the requested one unless the window has fallen back. */
-export function usedMode({ state, mode, wished, fall }: ShownLink): string {
-  return state === 'open' || fall !== null ? mode : wished
+export function usedMode({ state, mode, preferred, fallbackReason }: ShownLink): string {
+  return state === 'open' || fallbackReason !== null ? mode : preferred
 }
 
 /** The label of the mode in use, with the HTTP version in use if it is known. */
@@ -59,17 +59,18 @@ const httpInLabel = /, HTTP\/[\d.]+$/
 
 /** The requested mode, while another mode or HTTP version is in use; else null. */
 export function formatInstead(link: ShownLink): string | null {
-  const { state, wished, spokenHttp } = link
-  const mode = windowModeNamed(wished)
+  const { state, preferred, spokenHttp } = link
+  const mode = windowModeNamed(preferred)
   if (state !== 'open' || !mode) return null
   const used = usedMode(link)
   // HTTP/3 carries all windows in one connection, as HTTP/2 does.
-  const isAlike = mode.windowsPerBrowser === null && used !== wished && used === nameInUse(mode, spokenHttp)
-  const isAsked = used === wished && (spokenHttp === null || spokenHttp === mode.http)
-  return isAlike || isAsked ? null : `instead of ${formatMode(wished)}`
+  const isAlike =
+    mode.windowsPerBrowser === null && used !== preferred && used === nameInUse(mode, spokenHttp)
+  const isAsked = used === preferred && (spokenHttp === null || spokenHttp === mode.http)
+  return isAlike || isAsked ? null : `instead of ${formatMode(preferred)}`
 }
 
-const fallReasons: Readonly<Record<NonNullable<ShownLink['fall']>, (label: string) => string>> = {
+const fallReasons: Readonly<Record<NonNullable<ShownLink['fallbackReason']>, (label: string) => string>> = {
   blocked: (label) => `${label} does not get through here`,
   flapping: (label) => `${label} keeps failing here`,
   unsupported: (label) => `This browser does not support ${label}`,
@@ -77,8 +78,10 @@ const fallReasons: Readonly<Record<NonNullable<ShownLink['fall']>, (label: strin
 }
 
 /** Why the requested mode is not in use, without a full stop; null while it is. */
-export function fallReason({ state, wished, fall }: ShownLink): string | null {
-  return state !== 'open' || fall === null ? null : fallReasons[fall](formatMode(wished))
+export function fallReason({ state, preferred, fallbackReason }: ShownLink): string | null {
+  return state !== 'open' || fallbackReason === null
+    ? null
+    : fallReasons[fallbackReason](formatMode(preferred))
 }
 
 export function formatFall(link: ShownLink): string | null {
