@@ -72,7 +72,7 @@ export function takeCopies({ root, binding, mayWrite }: Source): () => void {
     if (!text) return
     event.preventDefault()
     event.stopImmediatePropagation()
-    const place = document.caretPositionFromPoint(event.clientX, event.clientY)
+    const place = document.caretPositionFromPoint?.(event.clientX, event.clientY)
     const isCopy = /Mac/.test(navigator.platform) ? event.altKey : event.ctrlKey
     if (place) editor.moveText(text, [place.offsetNode, place.offset], isCopy)
   })
