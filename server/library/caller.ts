@@ -9,8 +9,9 @@ import { RateLimit } from '../hub/rate-limit.ts'
 import { fingerprintFor, type Grant, refuseReading, refuseWriting } from '../security/grants.ts'
 import type { ReadingRate } from '../transports/answers.ts'
 import { type AnyRequest, type Bodies, connectionOf } from '../transports/bodies.ts'
+import { mayPublish, parseJson } from '../transports/intake.ts'
 import type { Admission } from '../transports/transport.ts'
-import { mayPublish, mustBeOfType, parseJson, refuseHaste } from '../transports/uplink.ts'
+import { mustBeOfType, refuseHaste } from '../transports/uplink.ts'
 import type { Channels } from './channels.ts'
 
 interface CallerParts {

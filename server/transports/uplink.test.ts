@@ -691,6 +691,19 @@ test('several drafts in one request are no faster than one by one, refused ones 
   }
 })
 
+test('a refused draft is charged by its size in UTF-8, posted or in a frame', async () => {
+  const body = { html: 'ü'.repeat(100) }
+  const line = JSON.stringify(draftOf(1, { at: 'now', body }))
+  const frame = publish(1, { at: 'now', body })
+  const charged: number[] = []
+  const refused: Hub['refused'] = (_connection, bytes) => void charged.push(bytes)
+  await postLines([line], { refused })
+  const { inbound, said } = await openInbound({ instead: { refused } })
+  inbound.handle(frame)
+  assert.deepEqual(said(), ['bad-shape w1-1'])
+  assert.deepEqual(charged, [line.length + 100, frame.length + 100])
+})
+
 test('several drafts: none is stored after the end of the session', async () => {
   const { time } = openHub()
   const grant = grantWith({ expiresAt: time.now() - 1 })
