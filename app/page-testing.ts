@@ -10,7 +10,7 @@ import { RateLimit } from '../server/hub/rate-limit.ts'
 import { Caller } from '../server/library/caller.ts'
 import { Channels } from '../server/library/channels.ts'
 import { ampleLimits } from '../server/log/log-testing.ts'
-import type { Gate } from '../server/security/grants.ts'
+import type { Authorizer } from '../server/security/grants.ts'
 import { ReadingRate } from '../server/transports/answers.ts'
 import { type AnyRequest, Bodies } from '../server/transports/bodies.ts'
 import { Budget } from '../server/transports/budget.ts'
@@ -55,7 +55,7 @@ const refusingHub: Pick<Hub, 'waitMs' | 'publish'> = {
 }
 
 /** Identifies the senders of requests to routes of the page that stand alone. */
-export function callersOf(gate: Gate, hub = refusingHub) {
+export function callersOf(authorizer: Authorizer, hub = refusingHub) {
   const { now } = processTimers
   const bodies = new Bodies({
     limits: { maxMessageBytes: 1e6, bodySeconds: 10 },
@@ -66,7 +66,7 @@ export function callersOf(gate: Gate, hub = refusingHub) {
   const readingRate = new ReadingRate(now)
   return {
     async caller(request: AnyRequest): Promise<Caller> {
-      const grant = await gate.grantFor(request)
+      const grant = await authorizer.grantFor(request)
       return new Caller({ request, grant, hub, channels: channelsOfPage, bodies, readingRate, now })
     },
   }

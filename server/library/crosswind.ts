@@ -276,10 +276,10 @@ export class Crosswind {
 
   async #callerOf(request: AnyRequest): Promise<Caller> {
     mustBeAllowed(request, this.#engine.origins)
-    const { access, app, hub } = this.#engine.current
+    const { authorizer, app, hub } = this.#engine.current
     return new Caller({
       request,
-      grant: await access.grantFor(request),
+      grant: await authorizer.grantFor(request),
       hub,
       channels: this.#channels,
       bodies: app.bodies,
