@@ -717,7 +717,7 @@ export class CrosswindProvider {
 const ignore = () => undefined
 
 /** Merges waiting updates, and accepts any number of them. */
-const merging = { mergeUpdates, minQueued: 1, takesAll: true }
+const merging = { mergeUpdates, minQueued: 1, ignoresBounds: true }
 
 /** For `mergingPolicy`. */
 export function mergeUpdates(updates: readonly UpdateBody[]): UpdateBody {

@@ -19,7 +19,7 @@ import {
 } from './security/middleware.ts'
 import { sessionPath } from './security/tickets.ts'
 import { chargeAnswers, ReadingRate } from './transports/answers.ts'
-import { type AnyRequest, Bodies, connectionOf } from './transports/bodies.ts'
+import { type AnyRequest, BodyReader, connectionOf } from './transports/body-reader.ts'
 import { Budget, type BudgetLimits } from './transports/budget.ts'
 import { longPolling, polling } from './transports/polling.ts'
 import { sse } from './transports/sse.ts'
@@ -60,7 +60,7 @@ export function createApp(parts: AppParts) {
   const budget = new Budget(parts.limits, parts.timers)
   /** Charges connections for refused requests, to protect others. */
   const penalties = new RateLimit(parts.limits.messagesPerSecond, parts.timers.now)
-  const bodies = new Bodies({ ...parts, budget, penalties })
+  const bodies = new BodyReader({ ...parts, budget, penalties })
   const readingRate = new ReadingRate(parts.timers.now)
   const mounting = { ...parts, router, onSocket, budget, bodies, readingRate }
   const handleMessage = mountUplink(mounting)

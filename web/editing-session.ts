@@ -234,7 +234,7 @@ export class EditingSession {
         if (!isUpdate(draft)) this.#store.change({ refusal: sentence })
       },
     })
-    this.#draftKeeper = new DraftKeeper(outbox, { window, store: this.#drafts, timers, handsOver: false })
+    this.#draftKeeper = new DraftKeeper(outbox, { window, store: this.#drafts, timers, savesOnClose: false })
     return outbox
   }
 

@@ -427,7 +427,7 @@ interface DraftKeeperParts {
   readonly window: string;
   readonly store: Pick<DraftStore, 'write' | 'look' | 'close' | 'onGone'>;
   readonly timers: Timers;
-  readonly handsOver: boolean;
+  readonly savesOnClose: boolean;
 }
 interface DraftRecord extends UnstoredDraft {
   readonly channel: string;
@@ -578,7 +578,7 @@ interface Merging {
   readonly pauseMs?: number;
   readonly minQueued?: number;
   readonly maxBytes?: number;
-  readonly takesAll?: boolean;
+  readonly ignoresBounds?: boolean;
 }
 interface Message<K extends Kind = Kind> extends Draft<K> {
   readonly seq: number;

@@ -23,7 +23,7 @@ import { RateLimit } from '../hub/rate-limit.ts'
 import { output } from '../output.ts'
 import { fingerprintFor, type Grant, openGrant } from '../security/grants.ts'
 import { grantWith } from '../security/testing.ts'
-import { Bodies } from './bodies.ts'
+import { BodyReader } from './body-reader.ts'
 import { Budget } from './budget.ts'
 import { InboundFrames } from './inbound-frames.ts'
 import type { Admission } from './transport.ts'
@@ -481,7 +481,7 @@ async function post(
   const router = { post: (path: string, run: (ctx: unknown) => Promise<void>) => routes.set(path, run) }
   const limits = { stateBytes: 4096, channelsPerWindow: 8, maxMessageBytes: 2_000_000, bodySeconds: 1 }
   const penalties = new RateLimit(100, time.now)
-  const bodies = new Bodies({
+  const bodies = new BodyReader({
     limits,
     timers: time,
     budget: new Budget(defaultEngine.limits, time),

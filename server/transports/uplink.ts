@@ -8,7 +8,7 @@ import { counted } from '../http/refusals.ts'
 import { admitBeat } from '../hub/admission.ts'
 import { fingerprintFor, type Grant } from '../security/grants.ts'
 import { grantOf } from '../security/middleware.ts'
-import { type AnyRequest, connectionOf } from './bodies.ts'
+import { type AnyRequest, connectionOf } from './body-reader.ts'
 import { type DraftSender, levelsAround, parseJson, takeDraft } from './intake.ts'
 import { admitOwner, type Mounting, queryOf } from './transport.ts'
 
