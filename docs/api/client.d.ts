@@ -22,7 +22,7 @@ declare class Crosswind {
     readonly from?: string;
     readonly kind?: string;
   }): Room<Data>;
-  follow(name: string, follower: Follower): Following;
+  follow(name: string, follower: Follower): Subscription;
   on<Event extends keyof ConnectionEvents>(event: Event, listener: ConnectionEvents[Event]): Off;
   retry(): Promise<void>;
   switch(name: string): void;
@@ -265,7 +265,7 @@ declare namespace clock_d_exports {
   export { LinkClock, whenDue };
 }
 declare namespace connect_d_exports {
-  export { ConnectOptions, ConnectionState, Crosswind, Fall, Follower, Following, Keeping, OverOptions, Page, Presence, RefusedError, Room, RoomMessage, Sharing, connect, connectOver, longPolling, polling, programs, sse, streaming, websocket };
+  export { ConnectOptions, ConnectionState, Crosswind, Fall, Follower, Keeping, OverOptions, Page, Presence, RefusedError, Room, RoomMessage, Sharing, Subscription, connect, connectOver, longPolling, polling, programs, sse, streaming, websocket };
 }
 declare namespace debug_d_exports {
   export { debug };
@@ -479,15 +479,6 @@ interface Follower {
     heard(frame: AwarenessFrame, own: string): void;
     refused(error: RefusedError): void;
   };
-}
-interface Following {
-  readonly link: Promise<Link>;
-  page(after: string, pauseMs?: number): Promise<Page>;
-  publish<K extends Kind>(kind: K, body: Bodies[K]): Promise<{
-    readonly seq: number;
-  }>;
-  show(state: unknown): void;
-  leave(): void;
 }
 interface FrameReading {
   readonly format: FrameFormat;
@@ -795,6 +786,15 @@ interface Stored {
   readonly type: 'stored';
   readonly id: string;
   readonly seq: number;
+}
+interface Subscription {
+  readonly link: Promise<Link>;
+  page(after: string, pauseMs?: number): Promise<Page>;
+  publish<K extends Kind>(kind: K, body: Bodies[K]): Promise<{
+    readonly seq: number;
+  }>;
+  show(state: unknown): void;
+  leave(): void;
 }
 interface Timers {
   readonly now: Clock;
