@@ -53,8 +53,8 @@ interface Pending {
 /** Answers from the history, and decides which drafts go into the log; subclasses store them. */
 export abstract class HistoryLog<Waiting extends Pending> implements Log {
   readonly #parts: HistoryLogParts
-  /** Unanswered drafts, by `keyOf`. */
-  readonly #pending = new Map<string, Waiting>()
+  /** Drafts that are not answered, by `keyOf`. */
+  protected readonly pending = new Map<string, Waiting>()
   readonly #followers: Followers
   /** Channels whose erasure is pending. */
   readonly #erasing = new Set<string>()
@@ -165,11 +165,6 @@ export abstract class HistoryLog<Waiting extends Pending> implements Log {
 
   protected get onFailure(): OnFailure {
     return this.#parts.onFailure
-  }
-
-  /** Drafts that are not answered, by `keyOf`. */
-  protected get pending(): Map<string, Waiting> {
-    return this.#pending
   }
 
   protected get isClosed(): boolean {

@@ -64,9 +64,8 @@ export class History {
   readonly #rows: ChannelRows
   readonly #folding: Folding
   readonly #recent: RecentMessages
-  /** Erases what was dropped. */
   readonly eraser: Eraser
-  /** Knows which channel is to be erased next. */
+  /** Channels that have expired, or can be spared. */
   readonly expiries: Expiries
   #head: number
   #last: Message | undefined
