@@ -9,7 +9,7 @@ import { openPort } from '../scripts/open-port.ts'
 import { answerErrors } from '../server/http/refusals.ts'
 import { crossOrigin, needsSession, securityHeaders } from '../server/security/middleware.ts'
 import { grantWith } from '../server/security/testing.ts'
-import { TicketGate } from '../server/security/tickets.ts'
+import { TicketAuthorizer } from '../server/security/tickets.ts'
 import { type Access, makeInvitation, type Permission } from './access.ts'
 import { showRefusal } from './routes/refusal-page.ts'
 import { isOpenPath, mountSession } from './routes/session.ts'
@@ -24,8 +24,8 @@ export const hourMs = 3_600_000
 export const toWrite: Permission = { channels: ['main', 'notes'], may: 'write' }
 
 /** As the page's server has it; nobody is revoked. */
-export function gateOf(access: Access, now: () => number = Date.now): TicketGate {
-  return new TicketGate({
+export function authorizerOf(access: Access, now: () => number = Date.now): TicketAuthorizer {
+  return new TicketAuthorizer({
     authorize: ({ headers, token }) => access.permitFor({ cookie: headers.cookie, token }),
     secret: 's'.repeat(32),
     now,
@@ -67,9 +67,9 @@ export async function startTestApp(test: TestContext, access: Access, now: () =>
     .use(answerErrors(showRefusal))
     .use(securityHeaders)
     .use(crossOrigin({ path: '/api', ports, allowedOrigins: [], allowedHosts: [] }))
-  const gate = access.isOpen ? { grantFor: async () => grantWith({}) } : gateOf(access, now)
+  const authorizer = access.isOpen ? { grantFor: async () => grantWith({}) } : authorizerOf(access, now)
   app.use(async (ctx, next) => {
-    if (needsSession(ctx.path, isOpenPath)) await gate.grantFor(ctx.req)
+    if (needsSession(ctx.path, isOpenPath)) await authorizer.grantFor(ctx.req)
     return next()
   })
   app.use(router.routes())

@@ -6,7 +6,7 @@ import { countTo } from '../server/hub/hub-testing.ts'
 import { fingerprintFor, openGrant, refuseReading, refuseWriting } from '../server/security/grants.ts'
 import { grantWith } from '../server/security/testing.ts'
 import { Access, makeInvitation, maxChannels, type Permission } from './access.ts'
-import { gateOf, hourMs, key, noon } from './access-testing.ts'
+import { authorizerOf, hourMs, key, noon } from './access-testing.ts'
 import { admitChannel, pageRights } from './page-channels.ts'
 import { channelsOfPage, pageTypeOf } from './page-testing.ts'
 
@@ -51,12 +51,12 @@ test('an invitation to as many documents as it may name gets a ticket, however l
     now: () => noon,
     clock: () => noon,
   })
-  const gate = gateOf(access, () => noon)
+  const authorizer = authorizerOf(access, () => noon)
   const query = new URLSearchParams({ key: 'k'.repeat(22) })
   for (const may of ['read', 'write'] as const) {
     const token = await makeInvitation({ channels, may, expiresAt: noon + hourMs }, key)
-    const { ticket } = await gate.ticketFor({}, token, fingerprintFor(query))
-    const { read, write } = await gate.grantFor({ url: `/?${query}&ticket=${ticket}`, headers: {} })
+    const { ticket } = await authorizer.ticketFor({}, token, fingerprintFor(query))
+    const { read, write } = await authorizer.grantFor({ url: `/?${query}&ticket=${ticket}`, headers: {} })
     const rights = pageRights({ channels, may }, false)
     assert.deepEqual([new Set(read), new Set(write)], [new Set(rights.read), new Set(rights.write)])
   }

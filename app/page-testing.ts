@@ -3,16 +3,16 @@
 import { createManualTime } from '../protocol/testing.ts'
 import { processTimers } from '../scripts/process.ts'
 import { type TypeOf, typesByName } from '../server/channels/channel-type.ts'
-import { type DocumentRules, withUpdates } from '../server/channels/document-types.ts'
+import { type DocumentRules, withDocumentRules } from '../server/channels/document-types.ts'
 import { defaultEngine } from '../server/config/engine-settings.ts'
 import type { Hub } from '../server/hub/hub.ts'
 import { RateLimit } from '../server/hub/rate-limit.ts'
 import { Caller } from '../server/library/caller.ts'
 import { Channels } from '../server/library/channels.ts'
 import { ampleLimits } from '../server/log/log-testing.ts'
-import type { Gate } from '../server/security/grants.ts'
+import type { Authorizer } from '../server/security/grants.ts'
 import { ReadingRate } from '../server/transports/answers.ts'
-import { type AnyRequest, Bodies } from '../server/transports/bodies.ts'
+import { type AnyRequest, BodyReader } from '../server/transports/body-reader.ts'
 import { Budget } from '../server/transports/budget.ts'
 import type { EditRules } from './document/document-writes.ts'
 import { pageChannels, pageSenders } from './page-channels.ts'
@@ -33,7 +33,7 @@ export const pageTypes = (documents: DocumentRules | null, editing = anyContent)
   typesByName(
     Object.entries(pageChannels(editing, ampleLimits)).map(([pattern, type]) => [
       pattern,
-      withUpdates(type, documents),
+      withDocumentRules(type, documents),
     ]),
   )
 
@@ -55,9 +55,9 @@ const refusingHub: Pick<Hub, 'waitMs' | 'publish'> = {
 }
 
 /** Identifies the senders of requests to routes of the page that stand alone. */
-export function callersOf(gate: Gate, hub = refusingHub) {
+export function callersOf(authorizer: Authorizer, hub = refusingHub) {
   const { now } = processTimers
-  const bodies = new Bodies({
+  const bodies = new BodyReader({
     limits: { maxMessageBytes: 1e6, bodySeconds: 10 },
     timers: processTimers,
     budget: new Budget({ connectionBytes: 1e8, unfinishedBytes: 1e9 }, processTimers),
@@ -66,7 +66,7 @@ export function callersOf(gate: Gate, hub = refusingHub) {
   const readingRate = new ReadingRate(now)
   return {
     async caller(request: AnyRequest): Promise<Caller> {
-      const grant = await gate.grantFor(request)
+      const grant = await authorizer.grantFor(request)
       return new Caller({ request, grant, hub, channels: channelsOfPage, bodies, readingRate, now })
     },
   }

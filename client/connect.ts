@@ -10,7 +10,7 @@ import { listen, type Off, report, tell } from './listeners.ts'
 import { fingerprintOf, newKey } from './names.ts'
 import { Outbox, type OutboxListener, type OutboxOptions, type OutboxState, plainPolicy } from './outbox.ts'
 import { Retry } from './retry.ts'
-import { Feed, type Follower, type Following, type Page, type Room } from './room.ts'
+import { Feed, type Follower, type Page, type Room, type Subscription } from './room.ts'
 import { asClosing, Http, usualTimeoutMs } from './transports/http.ts'
 import { transportsByName } from './transports/slots.ts'
 import {
@@ -23,7 +23,7 @@ import {
 } from './transports/transport.ts'
 
 export type { FallbackReason } from './fallback.ts'
-export type { Follower, Following, Page, Presence, Room, RoomMessage } from './room.ts'
+export type { Follower, Page, Presence, Room, RoomMessage, Subscription } from './room.ts'
 export { longPolling, polling } from './transports/polling.ts'
 export { programs } from './transports/programs.ts'
 export { sse } from './transports/sse.ts'
@@ -216,7 +216,7 @@ export class Crosswind {
    * For the package's other doors, too: a channel of any kind. Throws if it is in use, or the
    * connection was closed.
    */
-  follow(name: string, follower: Follower): Following {
+  follow(name: string, follower: Follower): Subscription {
     this.#ending.signal.throwIfAborted()
     if (this.#rooms.has(name)) throw new Error(`Channel "${name}" is in use.`)
     this.#rooms.set(name, follower)

@@ -162,7 +162,7 @@ interface Merging {
   /** Maximum size of the updates merged during a pause, in UTF-8 bytes. */
   readonly maxBytes?: number
   /** Whether an update is accepted beyond the policy's bounds, because the document has it, too. */
-  readonly takesAll?: boolean
+  readonly ignoresBounds?: boolean
 }
 
 /** Limits merging into a draft that has waited longer than the pause: each save rewrites the whole draft. */
@@ -175,7 +175,7 @@ export function mergingPolicy<All extends Drafts>(
   policy: OutboxPolicy<All>,
   merging: Merging,
 ): OutboxPolicy<All> {
-  const { mergeUpdates, pauseMs = 0, maxBytes = maxGrownBytes, takesAll = false } = merging
+  const { mergeUpdates, pauseMs = 0, maxBytes = maxGrownBytes, ignoresBounds = false } = merging
   const { minQueued = pauseMs > 0 ? 1 : manyDrafts } = merging
   type Pending = All['pending'][number]
 
@@ -202,7 +202,7 @@ export function mergingPolicy<All extends Drafts>(
     message: Omit<Draft, 'id'>,
     nextId: () => string,
   ): (Change<All> & Pick<All, 'pending'>) | null {
-    if (!takesAll || message.kind !== 'update') return null
+    if (!ignoresBounds || message.kind !== 'update') return null
     const change: Change & Drafts = { pending: [...pending, pendingDraft({ id: nextId(), ...message })] }
     return change as Change<All> & Pick<All, 'pending'>
   }

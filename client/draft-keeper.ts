@@ -11,7 +11,7 @@ interface DraftKeeperParts {
   readonly store: Pick<DraftStore, 'write' | 'look' | 'close' | 'onGone'>
   readonly timers: Timers
   /** If true, saves the remaining drafts for another window when the outbox closes; otherwise writes nothing then. */
-  readonly handsOver: boolean
+  readonly savesOnClose: boolean
 }
 
 /** The browser's copy of a draft. */
@@ -109,11 +109,11 @@ export class DraftKeeper implements OutboxKeeper {
   }
 
   close(): void {
-    const { handsOver, store } = this.#parts
-    if (handsOver) this.flush()
+    const { savesOnClose, store } = this.#parts
+    if (savesOnClose) this.flush()
     this.#plannedSave?.()
     this.#isClosed = true
-    if (handsOver) void store.close()
+    if (savesOnClose) void store.close()
   }
 
   /** Its copy has all its edits, or will have them. */

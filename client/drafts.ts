@@ -85,7 +85,7 @@ function keptOutbox(options: OutboxOptions, listener: OutboxListener, { name, da
     // Before messages that this window published meanwhile.
     onLeft: (drafts) => keeper.adopt(drafts, true),
   })
-  const keeper = new DraftKeeper(outbox, { window, timers, store, handsOver: true })
+  const keeper = new DraftKeeper(outbox, { window, timers, store, savesOnClose: true })
   void store.look()
   return outbox
 }

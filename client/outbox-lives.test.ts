@@ -116,7 +116,11 @@ class Life {
           else if (first) this.#renamed(id, first)
         }),
     })
-    this.#keeper = new DraftKeeper(this.#outbox, { ...own, store: this.#store, handsOver: door === 'drafts' })
+    this.#keeper = new DraftKeeper(this.#outbox, {
+      ...own,
+      store: this.#store,
+      savesOnClose: door === 'drafts',
+    })
   }
 
   async step(): Promise<void> {

@@ -55,7 +55,7 @@ function openOutbox(bounds: Partial<Bounds> = {}, pauseMs = 15) {
     onRefused: ({ id }) => void refused.push(id),
     onRenamed: () => undefined,
   })
-  const keeper = new DraftKeeper(outbox, { window: 'w1', store, timers: time, handsOver: false })
+  const keeper = new DraftKeeper(outbox, { window: 'w1', store, timers: time, savesOnClose: false })
 
   function connect(answer: (draft: Draft) => Promise<Stored> | null, maxInFlight = 32): Promise<void> {
     outbox.connect(

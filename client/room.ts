@@ -88,8 +88,8 @@ export interface Page {
   readonly recovered: boolean
 }
 
-/** A channel as a follower uses it. */
-export interface Following {
+/** A follower's subscription to a channel. */
+export interface Subscription {
   /** The connection's, with the outbox of all its channels. */
   readonly link: Promise<Link>
   /**
@@ -169,7 +169,7 @@ export class Feed<Data> implements Room<Data>, Follower {
   readonly from: string | undefined
   readonly #from: string
   readonly #kind: Kind
-  readonly #channel: Following
+  readonly #channel: Subscription
   readonly #listeners: { readonly [Event in keyof RoomEvents<Data>]: Set<RoomEvents<Data>[Event]> } = {
     message: new Set(),
     gap: new Set(),
@@ -190,7 +190,7 @@ export class Feed<Data> implements Room<Data>, Follower {
   /** Cursor up to which the past is read; null once it follows the stream. */
   #reached: string | null = null
 
-  constructor(name: string, from: string, kind: Kind, follow: (feed: Follower) => Following) {
+  constructor(name: string, from: string, kind: Kind, follow: (feed: Follower) => Subscription) {
     this.name = name
     this.#from = from
     if (parseCursor(from)) this.from = from

@@ -342,7 +342,7 @@ export function openLink(change: Circumstances = {}) {
   const { LinkClass = Link, opens = true } = change
   const link = new LinkClass(options, listener)
   const { store = null } = change
-  const keeper = store && new DraftKeeper(link.outbox, { window, store, timers: time, handsOver: false })
+  const keeper = store && new DraftKeeper(link.outbox, { window, store, timers: time, savesOnClose: false })
   if (opens) link.open(change.cursor)
   const newest = (): FakeStream => streams.at(-1) ?? assert.fail('nothing was opened')
   const publish = (update = '') => link.publish('main', 'update', { update })

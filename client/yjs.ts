@@ -21,9 +21,9 @@ import {
   type Crosswind,
   connect,
   type Follower,
-  type Following,
   type Page,
   RefusedError,
+  type Subscription,
 } from './connect.ts'
 import { mergingPolicy } from './document-policy.ts'
 import type { Link } from './link.ts'
@@ -124,7 +124,7 @@ export class CrosswindProvider {
   readonly #listeners = new Map<EventName, Set<Listener<never>>>()
   readonly #stop: () => void
   #isDestroyed = false
-  #channel: Following | null = null
+  #channel: Subscription | null = null
   #leave: () => void = ignore
   #status: ConnectionState['status'] | null = null
   #synced = false
@@ -389,7 +389,7 @@ export class CrosswindProvider {
     this.#tellSaved()
   }
 
-  #publish(channel: Following, update: Uint8Array): void {
+  #publish(channel: Subscription, update: Uint8Array): void {
     const publish = (link: Link) => {
       const draft = link.publish(this.roomname, 'update', { update: toBase64(update) })
       if (draft) this.#emit('draft', draft)
@@ -562,7 +562,7 @@ export class CrosswindProvider {
   }
 
   /** Repeats while the server that answers lags behind the one that has the stream. */
-  async #read(channel: Following, after: string): Promise<Page> {
+  async #read(channel: Subscription, after: string): Promise<Page> {
     for (let pauseMs = 0; ; pauseMs = behindMs) {
       const page = await channel.page(after, pauseMs)
       const reached = parseCursor(page.cursor)
@@ -717,7 +717,7 @@ export class CrosswindProvider {
 const ignore = () => undefined
 
 /** Merges waiting updates, and accepts any number of them. */
-const merging = { mergeUpdates, minQueued: 1, takesAll: true }
+const merging = { mergeUpdates, minQueued: 1, ignoresBounds: true }
 
 /** For `mergingPolicy`. */
 export function mergeUpdates(updates: readonly UpdateBody[]): UpdateBody {

@@ -9,7 +9,7 @@ import type { Stored } from '../protocol/messages.ts'
 import type { EngineSettings } from './config/engine-settings.ts'
 import { answerErrors, reportFailure, type ShowRefusal } from './http/refusals.ts'
 import { RateLimit } from './hub/rate-limit.ts'
-import type { Gate, Grant } from './security/grants.ts'
+import type { Authorizer, Grant } from './security/grants.ts'
 import {
   crossOrigin,
   mustBeAllowed,
@@ -19,7 +19,7 @@ import {
 } from './security/middleware.ts'
 import { sessionPath } from './security/tickets.ts'
 import { chargeAnswers, ReadingRate } from './transports/answers.ts'
-import { type AnyRequest, Bodies, connectionOf } from './transports/bodies.ts'
+import { type AnyRequest, BodyReader, connectionOf } from './transports/body-reader.ts'
 import { Budget, type BudgetLimits } from './transports/budget.ts'
 import { longPolling, polling } from './transports/polling.ts'
 import { sse } from './transports/sse.ts'
@@ -39,7 +39,7 @@ const transports: readonly ServerTransport[] = [sse, websocket, longPolling, pol
 
 interface AppParts extends Pick<Mounting, 'hub' | 'timers' | 'heartbeatMs' | 'holdMs' | 'admission'> {
   readonly limits: Mounting['limits'] & BudgetLimits & Pick<EngineSettings['limits'], 'messagesPerSecond'>
-  readonly access: Gate
+  readonly authorizer: Authorizer
   readonly origins: OriginRules
   readonly showRefusal: ShowRefusal | undefined
   /** The routes beside the transports. */
@@ -49,7 +49,7 @@ interface AppParts extends Pick<Mounting, 'hub' | 'timers' | 'heartbeatMs' | 'ho
 export type App = ReturnType<typeof createApp>
 
 export function createApp(parts: AppParts) {
-  const { access, origins, mount } = parts
+  const { authorizer, origins, mount } = parts
   const app = websockify(new Koa())
   const router = new Router()
   const socketHandlers = new Map<string, SocketHandler>()
@@ -60,7 +60,7 @@ export function createApp(parts: AppParts) {
   const budget = new Budget(parts.limits, parts.timers)
   /** Charges connections for refused requests, to protect others. */
   const penalties = new RateLimit(parts.limits.messagesPerSecond, parts.timers.now)
-  const bodies = new Bodies({ ...parts, budget, penalties })
+  const bodies = new BodyReader({ ...parts, budget, penalties })
   const readingRate = new ReadingRate(parts.timers.now)
   const mounting = { ...parts, router, onSocket, budget, bodies, readingRate }
   const handleMessage = mountUplink(mounting)
@@ -70,7 +70,7 @@ export function createApp(parts: AppParts) {
   app.use(answerErrors(parts.showRefusal))
   app.use(securityHeaders)
   app.use(crossOrigin(origins))
-  app.use(requireSession(access))
+  app.use(requireSession(authorizer))
   app.use(chargeAnswers(budget))
   app.use(router.routes())
   app.use(router.allowedMethods())
@@ -102,7 +102,7 @@ export function createApp(parts: AppParts) {
      */
     async handleMessage(request: AnyRequest): Promise<Stored | readonly Answer[]> {
       mustBeAllowed(request, origins)
-      return handleMessage(request, await access.grantFor(request))
+      return handleMessage(request, await authorizer.grantFor(request))
     },
     /**
      * Whether a route takes the request, whatever its method. Without JSON a POST to the session's path
@@ -115,7 +115,7 @@ export function createApp(parts: AppParts) {
     },
     /** Rejects with a `Refusal` (401) without a session. */
     async authorizeSocket(request: IncomingMessage): Promise<void> {
-      grants.set(request, await access.grantFor(request))
+      grants.set(request, await authorizer.grantFor(request))
     },
   }
 }

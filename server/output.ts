@@ -69,8 +69,8 @@ export class Output<Own extends string = never> {
 
   constructor(parts: Partial<OutputParts> = {}) {
     const later = (run: () => void, delayMs: number) => void setTimeout(run, delayMs).unref()
-    const out = forgiving(process.stdout)
-    const err = forgiving(process.stderr)
+    const out = ignoreWriteErrors(process.stdout)
+    const err = ignoreWriteErrors(process.stderr)
     this.#parts = { out, err, later, now: Date.now, ...parts }
     this.with(outputLevels)
   }
@@ -175,7 +175,7 @@ export class Output<Own extends string = never> {
  * say; what the application writes is its own. As Node's console, listens only after a failed write:
  * its 'error' event follows.
  */
-function forgiving(stream: NodeJS.WriteStream): Destination {
+function ignoreWriteErrors(stream: NodeJS.WriteStream): Destination {
   const ignore = () => undefined
   return {
     write: (text) =>

@@ -18,11 +18,11 @@ import type { Log, OpenedLog, Outage, ReadableLog } from './log/log.ts'
 import { openLog } from './log/open-log.ts'
 import { Monitor } from './monitor.ts'
 import { type OutputCode, output } from './output.ts'
-import { type Gate, openGrant } from './security/grants.ts'
+import { type Authorizer, openGrant } from './security/grants.ts'
 import type { OriginRules } from './security/middleware.ts'
 import type { Authorize } from './security/permits.ts'
 import { Revocations, revocationsChannel, revocationsType } from './security/revocations.ts'
-import { TicketGate } from './security/tickets.ts'
+import { TicketAuthorizer } from './security/tickets.ts'
 import type { Siblings } from './workers/workers.ts'
 
 /** Begins something with a log; returns what ends it, or nothing. */
@@ -84,7 +84,7 @@ export class Serving {
   /** Resolves to the reason when another log has replaced this one. */
   readonly lost: Promise<string>
   /** Null if everyone is served. */
-  #gate: TicketGate | null = null
+  #tickets: TicketAuthorizer | null = null
   #app: App | null = null
   #handlers: EndpointHandlers | null = null
   readonly #ends: (End | undefined)[] = []
@@ -162,13 +162,13 @@ export class Serving {
   }
 
   /** Null if everyone is served. */
-  get gate(): TicketGate | null {
-    return this.#gate
+  get tickets(): TicketAuthorizer | null {
+    return this.#tickets
   }
 
   /** Identifies the sender of a request. */
-  get access(): Gate {
-    return this.#gate ?? { grantFor: async () => openGrant }
+  get authorizer(): Authorizer {
+    return this.#tickets ?? { grantFor: async () => openGrant }
   }
 
   /** Bodies, answers and their pace. */
@@ -182,9 +182,9 @@ export class Serving {
     if (!this.#closed) this.#ends.push(begin(this.log))
   }
 
-  async #gateFor({ authorize, secret, onFailure }: ServingParts): Promise<TicketGate | null> {
+  async #ticketsFor({ authorize, secret, onFailure }: ServingParts): Promise<TicketAuthorizer | null> {
     if (authorize === 'everyone') return null
-    return new TicketGate({
+    return new TicketAuthorizer({
       authorize,
       secret,
       now: timers.now,
@@ -203,7 +203,7 @@ export class Serving {
   async #mount(parts: ServingParts): Promise<void> {
     const { settings, channels, connections, origins } = parts
     const { limits } = this
-    this.#gate = await this.#gateFor(parts)
+    this.#tickets = await this.#ticketsFor(parts)
     const app = createApp({
       hub: this.hub,
       timers,
@@ -211,7 +211,7 @@ export class Serving {
       holdMs: parts.holdMs,
       limits,
       admission: channels,
-      access: this.access,
+      authorizer: this.authorizer,
       origins,
       showRefusal: parts.showRefusal,
       mount: (mounting) => mountRoutes(mounting, this, channels),

@@ -15,7 +15,7 @@ import {
   type Crosswind,
   connect,
   type Follower,
-  type Following,
+  type Subscription,
 } from '../client/connect.ts'
 import {
   type DraftDatabase,
@@ -103,7 +103,7 @@ export class EditingSession {
   readonly #browserHttp = new BrowserHttp()
   #draftKeeper: DraftKeeper | null = null
   /** The connection's, once it is there. */
-  #link: Awaited<Following['link']> | null = null
+  #link: Awaited<Subscription['link']> | null = null
   /** Null while this browser cannot show the page without the server. */
   #keeper: PageKeeper | null = null
   #refusal: string | null = null
@@ -228,7 +228,7 @@ export class EditingSession {
         if (!isUpdate(draft)) this.#store.change({ refusal: sentence })
       },
     })
-    this.#draftKeeper = new DraftKeeper(outbox, { window, store: this.#drafts, timers, handsOver: false })
+    this.#draftKeeper = new DraftKeeper(outbox, { window, store: this.#drafts, timers, savesOnClose: false })
     return outbox
   }
 

@@ -17,7 +17,7 @@ import { openGrant } from '../../server/security/grants.ts'
 import { securityHeaders } from '../../server/security/middleware.ts'
 import type { Permission } from '../access.ts'
 import { Access } from '../access.ts'
-import { cookieAfter, gateOf, hourMs, key, noon, plainRights } from '../access-testing.ts'
+import { authorizerOf, cookieAfter, hourMs, key, noon, plainRights } from '../access-testing.ts'
 import { callersOf } from '../page-testing.ts'
 import { mountReports } from './reports.ts'
 
@@ -52,8 +52,8 @@ async function start(t: TestContext, files: Files | null, { isOpen = true } = {}
     clock: () => noon,
   })
   const router = new Router()
-  const gate = isOpen ? { grantFor: async () => openGrant } : gateOf(access, () => noon)
-  mountReports(router, { crosswind: callersOf(gate), reportsFolder: reports })
+  const authorizer = isOpen ? { grantFor: async () => openGrant } : authorizerOf(access, () => noon)
+  mountReports(router, { crosswind: callersOf(authorizer), reportsFolder: reports })
   const app = new Koa().use(answerErrors()).use(securityHeaders).use(router.routes())
   const server = createServer(app.callback())
   const port = await openPort(server)

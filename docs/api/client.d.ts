@@ -23,7 +23,7 @@ declare class Crosswind {
     readonly from?: string;
     readonly kind?: string;
   }): Room<Data>;
-  follow(name: string, follower: Follower): Following;
+  follow(name: string, follower: Follower): Subscription;
   on<Event extends keyof ConnectionEvents>(event: Event, listener: ConnectionEvents[Event]): Off;
   retry(): Promise<void>;
   switch(name: string): void;
@@ -266,7 +266,7 @@ declare namespace clock_d_exports {
   export { LinkClock, whenDue };
 }
 declare namespace connect_d_exports {
-  export { ConnectOptions, ConnectionState, Crosswind, FallbackReason, Follower, Following, Keeping, OverOptions, Page, Presence, RefusedError, Room, RoomMessage, Sharing, connect, connectOver, longPolling, polling, programs, sse, streaming, websocket };
+  export { ConnectOptions, ConnectionState, Crosswind, FallbackReason, Follower, Keeping, OverOptions, Page, Presence, RefusedError, Room, RoomMessage, Sharing, Subscription, connect, connectOver, longPolling, polling, programs, sse, streaming, websocket };
 }
 declare namespace debug_d_exports {
   export { debug };
@@ -428,7 +428,7 @@ interface DraftKeeperParts {
   readonly window: string;
   readonly store: Pick<DraftStore, 'write' | 'look' | 'close' | 'onGone'>;
   readonly timers: Timers;
-  readonly handsOver: boolean;
+  readonly savesOnClose: boolean;
 }
 interface DraftRecord extends UnstoredDraft {
   readonly channel: string;
@@ -480,15 +480,6 @@ interface Follower {
     heard(frame: AwarenessFrame, own: string): void;
     refused(error: RefusedError): void;
   };
-}
-interface Following {
-  readonly link: Promise<Link>;
-  page(after: string, pauseMs?: number): Promise<Page>;
-  publish<K extends Kind>(kind: K, body: Bodies[K]): Promise<{
-    readonly seq: number;
-  }>;
-  show(state: unknown): void;
-  leave(): void;
 }
 interface FrameReading {
   readonly format: FrameFormat;
@@ -579,7 +570,7 @@ interface Merging {
   readonly pauseMs?: number;
   readonly minQueued?: number;
   readonly maxBytes?: number;
-  readonly takesAll?: boolean;
+  readonly ignoresBounds?: boolean;
 }
 interface Message<K extends Kind = Kind> extends Draft<K> {
   readonly seq: number;
@@ -796,6 +787,15 @@ interface Stored {
   readonly type: 'stored';
   readonly id: string;
   readonly seq: number;
+}
+interface Subscription {
+  readonly link: Promise<Link>;
+  page(after: string, pauseMs?: number): Promise<Page>;
+  publish<K extends Kind>(kind: K, body: Bodies[K]): Promise<{
+    readonly seq: number;
+  }>;
+  show(state: unknown): void;
+  leave(): void;
 }
 interface Timers {
   readonly now: Clock;

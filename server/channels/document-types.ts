@@ -8,8 +8,8 @@ export interface DocumentRules extends Gate {
   readonly fold: Fold<'update'>
 }
 
-/** Adds updates to a type of documents. `documents`: null where nothing is stored. */
-export function withUpdates(type: ChannelType, documents: DocumentRules | null): ChannelType {
+/** Gives a type of documents its updates, and their rules; `documents`: null where nothing is stored. */
+export function withDocumentRules(type: ChannelType, documents: DocumentRules | null): ChannelType {
   if (!type.yjs) return type
   const update = { body: updateBody, fold: documents?.fold }
   return { ...type, kinds: { ...type.kinds, update }, gate: documents ?? undefined }

@@ -6,7 +6,7 @@ import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
 import type { Duplex } from 'node:stream'
 import { limitUpgrades } from '../node-internals.ts'
 import { askedFor } from '../security/middleware.ts'
-import type { AnyRequest } from '../transports/bodies.ts'
+import type { AnyRequest } from '../transports/body-reader.ts'
 import type { Answer, RequestHandler } from './requests.ts'
 import type { ConnectHandler, UpgradeHandler } from './websockets.ts'
 

@@ -271,7 +271,7 @@ export class Hub {
     this.#rateLimit.charge(connection, messagesPerSecond / statesPerSecond)
   }
 
-  /** Charges the sender for a refused frame of a stream, by its size. */
+  /** Charges the sender for a refused draft or frame of so many bytes in UTF-8. */
   refused(connection: object, bytes: number): void {
     this.#rateLimit.charge(connection, Math.floor(bytes / bytesPerToken))
   }

@@ -33,7 +33,7 @@ interface WriterParts {
 }
 
 /**
- * Before these steps, a transport has read the message within limits (`bodies.ts`), admitted it
+ * Before these steps, a transport has read the message within limits (`body-reader.ts`), admitted it
  * (`Admission`: its shape and sender), checked the sender's grant, and completed it (the user, a
  * schema's result). After them, the log passes the draft through the gate of its channel's type, and
  * stores it.

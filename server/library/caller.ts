@@ -8,9 +8,10 @@ import type { Hub } from '../hub/hub.ts'
 import { RateLimit } from '../hub/rate-limit.ts'
 import { fingerprintFor, type Grant, refuseReading, refuseWriting } from '../security/grants.ts'
 import type { ReadingRate } from '../transports/answers.ts'
-import { type AnyRequest, type Bodies, connectionOf } from '../transports/bodies.ts'
+import { type AnyRequest, type BodyReader, connectionOf } from '../transports/body-reader.ts'
+import { mayPublish, parseJson } from '../transports/intake.ts'
 import type { Admission } from '../transports/transport.ts'
-import { mayPublish, mustBeOfType, parseJson, refuseHaste } from '../transports/uplink.ts'
+import { mustBeOfType, refuseHaste } from '../transports/uplink.ts'
 import type { Channels } from './channels.ts'
 
 interface CallerParts {
@@ -18,7 +19,7 @@ interface CallerParts {
   readonly grant: Grant
   readonly hub: Pick<Hub, 'waitMs' | 'publish'>
   readonly channels: Admission & Pick<Channels, 'typeOf'>
-  readonly bodies: Bodies
+  readonly bodies: BodyReader
   readonly readingRate: ReadingRate
   readonly now: Clock
 }

@@ -23,7 +23,7 @@ import {
   typesByName,
   type YjsRules,
 } from '../channels/channel-type.ts'
-import { type DocumentRules, withUpdates } from '../channels/document-types.ts'
+import { type DocumentRules, withDocumentRules } from '../channels/document-types.ts'
 import type { EngineSettings } from '../config/engine-settings.ts'
 import { admitDraft, admitOwnDraft, admitStates, applicationName, jsonState } from '../hub/admission.ts'
 import type { Step } from '../hub/writer.ts'
@@ -35,7 +35,7 @@ import { isPattern } from '../security/permits.ts'
 import { jsonBody } from '../shapes.ts'
 import type { Admission } from '../transports/transport.ts'
 import { isSchema, type StandardSchema } from './standard-schema.ts'
-import { checkType, forgiving } from './type-check.ts'
+import { catchExpiryErrors, checkType } from './type-check.ts'
 import { Validation } from './validation.ts'
 
 /** Rule for a channel, or for all whose names begin with the text before a final `*`. */
@@ -110,7 +110,7 @@ export class Channels implements Admission {
 
   /** The types as a log needs them, which has these documents; null where nothing is stored. */
   typesWith(documents: DocumentRules | null): TypeOf {
-    return typesByName(this.#types.map(([pattern, type]) => [pattern, withUpdates(type, documents)]))
+    return typesByName(this.#types.map(([pattern, type]) => [pattern, withDocumentRules(type, documents)]))
   }
 
   /** Throws a `Refusal` (400 `bad-channel`) if the application has not declared it. */
@@ -206,7 +206,7 @@ const isYjs = (rule: ChannelRule): rule is YjsRule => 'kind' in rule && rule.kin
 const isOwn = (rule: ChannelRule): rule is ChannelType => 'kinds' in rule
 
 function typeFrom(rule: ChannelRule, onFailure: (error: unknown) => void): ChannelType {
-  if (isOwn(rule)) return forgiving(rule, onFailure)
+  if (isOwn(rule)) return catchExpiryErrors(rule, onFailure)
   if (isYjs(rule)) return { name: 'yjs', kinds: {}, yjs: { owners: rule.owners === true } }
   const json: KindRules<'json'> = rule.latest ? { body: jsonBody, drop: 'superseded' } : { body: jsonBody }
   return { name: 'json', kinds: { json }, keep: rule.keep }

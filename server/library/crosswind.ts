@@ -37,7 +37,7 @@ import { checkUser } from '../security/permits.ts'
 import { revocationsChannel } from '../security/revocations.ts'
 import type { LogHook } from '../serving.ts'
 import { type Answering, answerParts, chargeAnswers } from '../transports/answers.ts'
-import { type AnyRequest, connectionOf } from '../transports/bodies.ts'
+import { type AnyRequest, connectionOf } from '../transports/body-reader.ts'
 import { Caller, type Limiter, rateLimit } from './caller.ts'
 import { numberIn, pageBefore, pagesAfter } from './channel-pages.ts'
 import type { Channels } from './channels.ts'
@@ -286,10 +286,10 @@ export class Crosswind {
 
   async #callerOf(request: AnyRequest): Promise<Caller> {
     mustBeAllowed(request, this.#engine.origins)
-    const { access, app, hub } = this.#engine.current
+    const { authorizer, app, hub } = this.#engine.current
     return new Caller({
       request,
-      grant: await access.grantFor(request),
+      grant: await authorizer.grantFor(request),
       hub,
       channels: this.#channels,
       bodies: app.bodies,

@@ -8,11 +8,11 @@ import { messageText } from '../log/kept-json.ts'
 import type { Log } from '../log/log.ts'
 import { fingerprintFor, refuseReading } from '../security/grants.ts'
 import { grantOf } from '../security/middleware.ts'
-import { sessionPath, type TicketGate } from '../security/tickets.ts'
+import { sessionPath, type TicketAuthorizer } from '../security/tickets.ts'
 import { answerParts } from '../transports/answers.ts'
-import { connectionOf } from '../transports/bodies.ts'
+import { connectionOf } from '../transports/body-reader.ts'
+import { parseJson } from '../transports/intake.ts'
 import { type Mounting, queryOf } from '../transports/transport.ts'
-import { parseJson } from '../transports/uplink.ts'
 import { type EarlierPage, type Page, pageAfter, pageBefore, wholeOf } from './channel-pages.ts'
 import type { Channels } from './channels.ts'
 
@@ -23,19 +23,19 @@ interface RouteParts {
   readonly log: Log
   readonly health: Pick<Health, 'mustBeCurrent'>
   /** Null if everyone is served. */
-  readonly gate: TicketGate | null
+  readonly tickets: TicketAuthorizer | null
 }
 
 export function mountRoutes(
   { router, bodies, budget, readingRate, timers }: Mounting,
-  { log, health, gate }: RouteParts,
+  { log, health, tickets }: RouteParts,
   channels: Channels,
 ): void {
   router.post(sessionPath, async (ctx) => {
     const { token = null } = sessionBody(await bodies.text(ctx.req, grantOf(ctx), maxSessionBytes))
     ctx.set('Cache-Control', 'no-store')
-    ctx.body = gate
-      ? await gate.ticketFor(ctx.req.headers, token, fingerprintFor(queryOf(ctx)))
+    ctx.body = tickets
+      ? await tickets.ticketFor(ctx.req.headers, token, fingerprintFor(queryOf(ctx)))
       : { ticket: null, expiresAt: null }
   })
   router.get('/api/clock', (ctx) => {

@@ -75,7 +75,7 @@ function checkParts(what: string, given: object, parts: Readonly<Record<string, 
 }
 
 /** Wraps a type so that errors thrown after a message is stored are reported and have no other effect. */
-export function forgiving(type: ChannelType, onFailure: (error: unknown) => void): ChannelType {
+export function catchExpiryErrors(type: ChannelType, onFailure: (error: unknown) => void): ChannelType {
   const { name, expiry } = type
   if (!expiry) return type
   return {

@@ -40,9 +40,11 @@ export class Channel {
   messages = 0
   bytes = 0
   /** The number of the newest message that was dropped; 0 for none. */
-  dropped = 0
+  floor = 0
   /** Up to this number, the tables have no dropped messages except those that stay. */
   erasedTo = 0
+  /** Whether the log has forgotten it. */
+  isGone = false
   /** Whether its content was erased, and nothing was written there since. */
   isErased = false
   expiry: Expiry = { at: null, spareAt: null }

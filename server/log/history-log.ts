@@ -53,8 +53,8 @@ interface Pending {
 /** Answers from the history, and decides which drafts go into the log; subclasses store them. */
 export abstract class HistoryLog<Waiting extends Pending> implements Log {
   readonly #parts: HistoryLogParts
-  /** Unanswered drafts, by `keyOf`. */
-  readonly #pending = new Map<string, Waiting>()
+  /** Drafts that are not answered, by `keyOf`. */
+  protected readonly pending = new Map<string, Waiting>()
   readonly #followers: Followers
   /** Channels whose erasure is pending. */
   readonly #erasing = new Set<string>()
@@ -76,7 +76,7 @@ export abstract class HistoryLog<Waiting extends Pending> implements Log {
 
   readonly #store: Store = (draft, acceptedAt) => {
     try {
-      return this.#take(draft, acceptedAt)
+      return this.#decide(draft, acceptedAt)
     } catch (error) {
       return Promise.reject(error)
     }
@@ -102,8 +102,8 @@ export abstract class HistoryLog<Waiting extends Pending> implements Log {
       const reached = { epoch: this.epoch, seq: found.upTo }
       return { recovered: true, messages: found.messages, reached, head }
     }
-    const whole = await this.#whole(channels)
-    return { recovered: false, ...whole, reached: whole.head }
+    const snapshot = await this.#preparedSnapshot(channels)
+    return { recovered: false, ...snapshot, reached: snapshot.head }
   }
 
   readonly readBefore: Log['readBefore'] = async (channel, before, limit) => {
@@ -127,7 +127,7 @@ export abstract class HistoryLog<Waiting extends Pending> implements Log {
     return this.history.list(prefix, before, limit)
   }
 
-  readonly snapshot: Log['snapshot'] = async (channels) => this.#whole(channels)
+  readonly snapshot: Log['snapshot'] = async (channels) => this.#preparedSnapshot(channels)
 
   readonly oldest: Log['oldest'] = async (channel, kind) => {
     this.#mustBeOpen()
@@ -165,11 +165,6 @@ export abstract class HistoryLog<Waiting extends Pending> implements Log {
 
   protected get onFailure(): OnFailure {
     return this.#parts.onFailure
-  }
-
-  /** Drafts that are not answered, by `keyOf`. */
-  protected get pending(): Map<string, Waiting> {
-    return this.#pending
   }
 
   protected get isClosed(): boolean {
@@ -225,7 +220,8 @@ export abstract class HistoryLog<Waiting extends Pending> implements Log {
     return found
   }
 
-  #take(given: Draft, acceptedAt: number): number | Promise<number> {
+  /** Returns a repeat's number, throws a `Refusal`, or enters the draft. */
+  #decide(given: Draft, acceptedAt: number): number | Promise<number> {
     this.#mustBeOpen()
     this.#eraseDue()
     const draft = keptAsText(given)
@@ -233,7 +229,7 @@ export abstract class HistoryLog<Waiting extends Pending> implements Log {
     if (unanswered && isRepeat(draft, unanswered.draft)) return unanswered.promise
     if (unanswered) {
       // The pending draft may be refused because this one is stored already.
-      const stored = this.stored(draft)
+      const stored = this.repeatOf(draft)
       if (stored === null) throw idTaken(draft)
       return stored
     }
@@ -251,10 +247,10 @@ export abstract class HistoryLog<Waiting extends Pending> implements Log {
   }
 
   /**
-   * If the draft is a repeat, the number of the first; else null. Throws a `Refusal`,
-   * `id-taken`.
+   * The number of the message that the draft repeats; null if it repeats none. Throws a `Refusal`
+   * (`id-taken`) if another message has its id.
    */
-  protected stored(draft: Draft): number | null {
+  protected repeatOf(draft: Draft): number | null {
     const known = this.history.find(draft)
     if (!known) return null
     if (!isRepeat(draft, known)) throw idTaken(draft)
@@ -281,7 +277,7 @@ export abstract class HistoryLog<Waiting extends Pending> implements Log {
   /** Erases a channel that can be spared before the new one is stored. */
   #makeRoom(): boolean {
     const isInUse = (channel: string) => this.pending.values().some(({ draft }) => draft.channel === channel)
-    const erasure = this.history.spareErasure(isInUse)
+    const erasure = this.history.expiries.spare(isInUse)
     if (!erasure) return false
     this.#erase(erasure)
     return true
@@ -289,7 +285,7 @@ export abstract class HistoryLog<Waiting extends Pending> implements Log {
 
   /** Erases expired channels before the next message or snapshot. */
   #eraseDue(): void {
-    const due = this.history.dueErasure()
+    const due = this.history.expiries.due()
     if (!due || this.pending.has(keyOf(due))) return
     this.#erase(due)
   }
@@ -308,7 +304,7 @@ export abstract class HistoryLog<Waiting extends Pending> implements Log {
     }
   }
 
-  #whole(channels: ReadonlySet<string>): Snapshot | Promise<Snapshot> {
+  #preparedSnapshot(channels: ReadonlySet<string>): Snapshot | Promise<Snapshot> {
     this.#mustBeOpen()
     const preparing = this.#prepare(channels)
     return preparing.length === 0

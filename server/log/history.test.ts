@@ -205,8 +205,8 @@ test('several channels are read in order, in portions limited by messages and by
 
 test('a cursor from before the first message that is known is refused only where its channel may lack something', () => {
   const { history, take } = openHistory({ head: 4 })
-  history.missed(10)
-  history.missed(30, 'main')
+  history.noteGap(10)
+  history.noteGap(30, 'main')
   for (const [seq, channel] of [
     [5, 'early'],
     [31, 'main'],

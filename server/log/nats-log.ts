@@ -405,7 +405,7 @@ export class NatsLog extends HistoryLog<Entry> {
   }
 
   protected override enter(draft: Draft, acceptedAt: number): number | Promise<number> {
-    const known = this.stored(draft)
+    const known = this.repeatOf(draft)
     if (known !== null) return known
     const key = keyOf(draft)
     const payload = draftText(draft, acceptedAt)

@@ -85,7 +85,7 @@ export class View {
       tables: new Tables(this.#database, false),
       bases: this.#kept.baseStore,
       head: floor,
-      erases: false,
+      erasesDropped: false,
       onChannelErased: (channel, before) => this.#eraseAll(channel, before),
       defer: setImmediate,
       typeOf,
@@ -95,7 +95,7 @@ export class View {
       onFailure,
     })
     this.#floors = new Map(this.#kept.floors().map(({ channel, seq }) => [channel, seq]))
-    this.history.missed(floor)
+    this.history.noteGap(floor)
     for (const base of this.#kept.bases())
       if (rulesFor(typeOf, base.channel, base.kind).fold) this.history.adopt(base, bytesOf(base), true)
     for (const message of this.#kept.newest()) {
@@ -104,7 +104,7 @@ export class View {
       if (isDropped && !rulesFor(typeOf, channel, kind).fold)
         this.history.adopt(message, bytesOf(message), false)
     }
-    for (const [channel, seq] of this.#floors) this.history.missed(seq, channel)
+    for (const [channel, seq] of this.#floors) this.history.noteGap(seq, channel)
   }
 
   /** Returns null if it is a repeat of another message, or was dropped before the start. */
@@ -140,7 +140,7 @@ export class View {
 
   /** Another program has erased the messages before this number. */
   lostBefore(seq: number): void {
-    this.history.lost(seq)
+    this.history.dropBefore(seq)
   }
 
   /**
@@ -177,9 +177,9 @@ export class View {
   }
 
   async #eraseSome(): Promise<void> {
-    const dropped = this.history.takeDropped()
+    const dropped = this.history.eraser.take()
     if (!dropped) return
-    const { channels, done } = dropped
+    const { channels } = dropped
     for (const { name, upTo, newest } of channels) {
       for (const message of newest()) this.#kept.keep(message)
       this.#kept.keepFloor(name, upTo)
@@ -188,8 +188,8 @@ export class View {
     await this.#kept.written()
     // The newest stays: a server that starts reads up to it.
     for (const { name, upTo } of channels) await this.#purge(name, Math.min(upTo + 1, this.history.head))
-    this.history.eraseDropped(channels)
-    done()
+    dropped.erase()
+    dropped.done()
   }
 
   /** Erases the channel's messages before this number from the stream. */

@@ -1,137 +1,168 @@
-// Divides a full log's room: the largest consumer pays with the oldest messages.
+// Chooses the messages that a log drops: the old, those beyond a channel's own limits, and those for room.
 
-import { upsert } from '../../protocol/upsert.ts'
+import type { Clock } from '../../protocol/time.ts'
 import type { Channel } from './channel.ts'
-import type { Held, ShareRow } from './tables.ts'
+import type { Bounds } from './log.ts'
+import { Shares } from './shares.ts'
+import { type Held, missing, type Tables } from './tables.ts'
 
-/** A consumer of room in the log: a channel or a writer. */
-interface Party {
-  weight: number
+/** Number of a channel's oldest messages that are examined together. */
+const aheadCount = 64
+
+/** Number of messages whose age is examined together. */
+const agedCount = 500
+
+interface RetentionParts {
+  readonly tables: Tables
+  readonly limits: Bounds
+  readonly now: Clock
+  readonly isLasting: boolean
+  /** By their numbers in the tables. */
+  readonly channels: ReadonlyMap<number, Channel>
+  /** Called when a channel's oldest message was dropped. */
+  readonly onDropped: (channel: Channel, message: Held) => void
 }
 
-/** Finds a heavy party at once: none is twice as heavy. */
-class Heaviest<One extends Party> {
-  /** By the binary logarithm of the weight, rounded down. */
-  readonly #ranks: (Set<One> | undefined)[] = []
+export class Retention {
+  readonly #parts: RetentionParts
+  readonly shares: Shares
+  #count = 0
+  #bytes = 0
+  /** The age of messages up to this number was examined. */
+  #agedTo = 0
+  #sweptAt = Number.NEGATIVE_INFINITY
 
-  change(party: One, by: number): void {
-    const former = rankOf(party)
-    party.weight += by
-    const rank = rankOf(party)
-    if (rank === former) return
-    this.#ranks[former]?.delete(party)
-    if (rank < 0) return
-    this.#ranks[rank] ??= new Set()
-    this.#ranks[rank].add(party)
+  constructor(parts: RetentionParts) {
+    const { limits, isLasting } = parts
+    this.#parts = parts
+    this.shares = new Shares(Math.ceil(limits.bytes / limits.messages), isLasting)
   }
 
-  find(): One | undefined {
-    for (let rank = this.#ranks.length - 1; rank >= 0; rank -= 1) {
-      const [first] = this.#ranks[rank] ?? []
-      if (first) return first
+  /** Counts the earlier messages of all channels. */
+  load(): void {
+    const { channels, tables } = this.#parts
+    for (const channel of channels.values()) {
+      this.#count += channel.messages
+      this.#bytes += channel.bytes
+      this.shares.load(channel)
     }
-    return undefined
-  }
-}
-
-const rankOf = ({ weight }: Party) => (weight > 0 ? Math.floor(Math.log2(weight)) : -1)
-
-interface Writer extends Party {
-  readonly shares: Map<Channel, Share>
-}
-
-/** One writer's messages on one channel. */
-interface Share {
-  messages: number
-  bytes: number
-}
-
-/**
- * When the log is full, the largest consumer pays with the oldest messages: the largest channel, or, if
- * the largest writer takes more than any channel, the channel where that writer holds most. So a flood
- * shortens no other channel that takes less than half of an equal share.
- */
-export class Shares {
-  /** The room that a message takes besides its bytes. */
-  readonly #placeBytes: number
-  readonly #isWritten: boolean
-  readonly #writers = new Map<string, Writer>()
-  readonly #largestChannels = new Heaviest<Channel>()
-  readonly #largestWriters = new Heaviest<Writer>()
-  /** Shares changed since they were last written. */
-  readonly #changed = new Map<Channel, Set<string>>()
-
-  /** `isWritten`: `changedOf` is called from time to time. */
-  constructor(placeBytes: number, isWritten: boolean) {
-    this.#placeBytes = placeBytes
-    this.#isWritten = isWritten
+    for (const row of tables.shares()) {
+      const channel = channels.get(row.channel)
+      if (channel) this.shares.loadShare(channel, row)
+    }
   }
 
-  /** `sign` -1: the message has gone. */
-  count(channel: Channel, { bytes, writer }: Pick<Held, 'bytes' | 'writer'>, sign: 1 | -1): void {
-    this.#largestChannels.change(channel, (bytes + this.#placeBytes) * sign)
-    if (writer !== null) this.#share(channel, writer, sign, bytes * sign)
+  /** Number of held messages. */
+  get count(): number {
+    return this.#count
   }
 
-  /** Counts a channel's earlier messages. */
-  load(channel: Channel): void {
-    this.#largestChannels.change(channel, channel.bytes + channel.messages * this.#placeBytes)
-  }
-
-  loadShare(channel: Channel, { writer, messages, bytes }: Omit<ShareRow, 'channel'>): void {
-    this.#share(channel, writer, messages, bytes)
-    this.#changed.delete(channel)
+  /** Counts a channel's new message. */
+  add(channel: Channel, held: Held): void {
+    const { bytes } = held
+    this.#count += 1
+    this.#bytes += bytes
+    const isAllAhead = channel.oldest.length === channel.messages && channel.messages < aheadCount
+    if (isAllAhead) channel.oldest.push(held)
+    channel.messages += 1
+    channel.bytes += bytes
+    this.shares.count(channel, held, 1)
   }
 
   /** Forgets an erased channel. */
-  remove(channel: Channel): void {
-    this.#largestChannels.change(channel, -channel.weight)
-    for (const [name, { shares }] of this.#writers) {
-      const share = shares.get(channel)
-      if (share) this.#share(channel, name, -share.messages, -share.bytes)
+  delete(channel: Channel): void {
+    this.#count -= channel.messages
+    this.#bytes -= channel.bytes
+    this.shares.remove(channel)
+  }
+
+  /** Enforces all limits after a message of the channel. */
+  enforce(channel: Channel): void {
+    const time = this.#parts.now()
+    this.expire(channel, time)
+    this.#sweep(time)
+    this.makeRoom()
+  }
+
+  /** Examines the age of messages on quiet channels from time to time. */
+  #sweep(time: number): void {
+    const { tables, limits, channels } = this.#parts
+    const { ageMs } = limits
+    if (time - this.#sweptAt < ageMs / 100) return
+    let looked = 0
+    for (const { seq, acceptedAt, channel } of tables.ages(this.#agedTo, agedCount)) {
+      // The rest is examined with the next message.
+      if (acceptedAt + ageMs >= time) break
+      this.#agedTo = seq
+      looked += 1
+      const found = channels.get(channel)
+      if (found) this.expire(found, time)
     }
-    this.#changed.delete(channel)
+    if (looked === agedCount) return
+    this.#sweptAt = time
+    this.expireLimited(time)
   }
 
-  payer(): Channel | undefined {
-    const channel = this.#largestChannels.find()
-    const writer = this.#largestWriters.find()
-    if (!channel || !writer || writer.weight <= channel.weight) return channel
-    let largest = channel
-    let most = 0
-    for (const [one, share] of writer.shares) {
-      const weight = this.#weightOf(share)
-      if (weight <= most) continue
-      largest = one
-      most = weight
+  /** Drops messages of the channels that have limits of their own. */
+  expireLimited(time = this.#parts.now()): void {
+    for (const channel of this.#parts.channels.values()) if (channel.keep) this.expire(channel, time)
+  }
+
+  /** Drops the oldest messages of those who have most, down to the log's limits. */
+  makeRoom(): void {
+    const { messages, bytes } = this.#parts.limits
+    while (this.#count > messages || (this.#bytes > bytes && this.#count > 1)) {
+      const payer = this.shares.payer()
+      const first = payer && this.oldestOf(payer)
+      if (!first) return
+      this.#drop(payer, first)
     }
-    return largest
   }
 
-  /** The channel's shares that have changed since they were written. */
-  changedOf(channel: Channel): ShareRow[] {
-    const names = this.#changed.get(channel) ?? []
-    return Array.from(names, (writer) => {
-      const { messages = 0, bytes = 0 } = this.#writers.get(writer)?.shares.get(channel) ?? {}
-      return { channel: channel.number, writer, messages, bytes }
-    })
+  /** Drops a channel's messages that are too old, or beyond the channel's own limits. */
+  expire(channel: Channel, time = this.#parts.now()): void {
+    const { limits } = this.#parts
+    const { keep } = channel
+    for (let first = this.oldestOf(channel); first; first = this.oldestOf(channel)) {
+      const isOld = first.acceptedAt + limits.ageMs < time
+      const isMuch =
+        keep !== null &&
+        channel.messages > 1 &&
+        (channel.messages > keep.messages ||
+          channel.bytes > keep.bytes ||
+          first.acceptedAt + keep.ageMs < time)
+      if (!isOld && !isMuch) return
+      this.#drop(channel, first)
+    }
   }
 
-  written(channel: Channel): void {
-    this.#changed.delete(channel)
+  /** Drops a channel's messages before a number. */
+  dropBefore(channel: Channel, before: number): void {
+    for (let first = this.oldestOf(channel); first && first.seq < before; first = this.oldestOf(channel))
+      this.#drop(channel, first)
   }
 
-  #weightOf = ({ messages, bytes }: Share) => bytes + messages * this.#placeBytes
+  /** Throws a `SyntaxError` if it is missing. */
+  oldestOf(channel: Channel): Held | undefined {
+    if (channel.messages === 0) return undefined
+    if (channel.oldest.length === 0) {
+      // For most channels, only the age of the oldest message is checked.
+      const count = channel.isShrinking ? Math.min(aheadCount, channel.messages) : 1
+      channel.oldest = this.#parts.tables.held(channel.number, channel.floor, count)
+      if (channel.oldest.length === 0) throw missing()
+    }
+    return channel.oldest[0]
+  }
 
-  #share(channel: Channel, name: string, messages: number, bytes: number): void {
-    const writer = upsert(this.#writers, name, () => ({ weight: 0, shares: new Map<Channel, Share>() }))
-    const share = upsert(writer.shares, channel, () => ({ messages: 0, bytes: 0 }))
-    const before = this.#weightOf(share)
-    share.messages += messages
-    share.bytes += bytes
-    this.#largestWriters.change(writer, this.#weightOf(share) - before)
-    if (share.messages <= 0) writer.shares.delete(channel)
-    if (writer.shares.size === 0) this.#writers.delete(name)
-    if (this.#isWritten) upsert(this.#changed, channel, () => new Set()).add(name)
+  #drop(channel: Channel, first: Held): void {
+    channel.oldest.shift()
+    channel.isShrinking = true
+    channel.floor = first.seq
+    channel.messages -= 1
+    channel.bytes -= first.bytes
+    this.#count -= 1
+    this.#bytes -= first.bytes
+    this.shares.count(channel, first, -1)
+    this.#parts.onDropped(channel, first)
   }
 }

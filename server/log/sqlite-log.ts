@@ -121,7 +121,7 @@ class FileHistory {
     if (durability === 'process') database.exec('PRAGMA synchronous = NORMAL')
     if (loss) this.#onLoss(`${loss} The log continues after message ${head}.`)
     this.#attempt(() => {
-      this.history.prune('what there is')
+      this.history.eraser.erase('any')
       this.#flush()
     })
   }
@@ -220,7 +220,7 @@ class FileHistory {
     this.history.close()
     const { database, close } = this.#file
     try {
-      this.#attempt(() => this.history.prune('at the end'))
+      this.#attempt(() => this.history.eraser.erase('last'))
       this.#hasRoom(() => {
         // On a full disk this frees the room that the next step needs.
         checkpoint(database, 'TRUNCATE')

@@ -87,7 +87,7 @@ export const openGrant = new Grant({
 })
 
 /** Finds what the sender of a request may do. */
-export interface Gate {
+export interface Authorizer {
   /** Rejects with a `Refusal`, 401. */
   readonly grantFor: (request: Asking) => Promise<Grant>
 }

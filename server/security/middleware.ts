@@ -8,7 +8,7 @@ import type { Middleware, ParameterizedContext } from 'koa'
 import { cutText } from '../../protocol/graphemes.ts'
 import { Refusal } from '../../protocol/refusal.ts'
 import { isLoopback } from '../../scripts/addresses.ts'
-import type { Gate, Grant } from './grants.ts'
+import type { Authorizer, Grant } from './grants.ts'
 import { sessionPath, stranger } from './tickets.ts'
 
 /**
@@ -167,11 +167,11 @@ export function crossOrigin(rules: OriginRules): Middleware {
 }
 
 /** Throws a `Refusal` (401) without a session. */
-export function requireSession(access: Gate): Middleware {
+export function requireSession(authorizer: Authorizer): Middleware {
   return async (ctx, next) => {
     // Whoever asks for a ticket has none yet.
     const isAsking = ctx.method === 'POST' && ctx.path === sessionPath
-    ctx.state.grant = isAsking ? stranger : await access.grantFor(ctx.req)
+    ctx.state.grant = isAsking ? stranger : await authorizer.grantFor(ctx.req)
     return next()
   }
 }

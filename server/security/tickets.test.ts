@@ -7,7 +7,7 @@ import { Refusal } from '../../protocol/refusal.ts'
 import { fingerprintFor, type Grant, refuseReading, refuseWriting } from './grants.ts'
 import type { Authorize } from './permits.ts'
 import { Revocations, revocationsChannel } from './revocations.ts'
-import { stranger, TicketGate } from './tickets.ts'
+import { stranger, TicketAuthorizer } from './tickets.ts'
 
 const key = 'k'.repeat(22)
 const permit = { read: ['room.*', 'news'], write: ['room.1'], user: 'ada' }
@@ -32,7 +32,7 @@ interface Change {
 function open({ authorize = () => permit, secret = 'secret', revocations = knowing() }: Change = {}) {
   const clock = { passed: 0, wall: 1_000_000 }
   const failures: string[] = []
-  const gate = new TicketGate({
+  const authorizer = new TicketAuthorizer({
     authorize,
     secret,
     revocations,
@@ -41,16 +41,16 @@ function open({ authorize = () => permit, secret = 'secret', revocations = knowi
     onFailure: (error) => failures.push(String(error)),
   })
   return {
-    gate,
+    authorizer,
     clock,
     failures,
     revocations,
     isEnded: (grant: Grant) => grant.hasEnded(5000 + clock.passed),
     ticket: async () =>
-      (await gate.ticketFor({}, 'token', fingerprintFor(new URLSearchParams({ key })))).ticket,
+      (await authorizer.ticketFor({}, 'token', fingerprintFor(new URLSearchParams({ key })))).ticket,
     enter: (ticket: string, own = key) =>
-      gate.grantFor({ url: `/api/stream?${new URLSearchParams({ key: own, ticket })}`, headers: {} }),
-    enterByCookie: () => gate.grantFor({ url: '/api/stream', headers: { cookie: 'user=ada' } }),
+      authorizer.grantFor({ url: `/api/stream?${new URLSearchParams({ key: own, ticket })}`, headers: {} }),
+    enterByCookie: () => authorizer.grantFor({ url: '/api/stream', headers: { cookie: 'user=ada' } }),
   }
 }
 

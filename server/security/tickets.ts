@@ -5,7 +5,7 @@ import type { IncomingHttpHeaders } from 'node:http2'
 import { formatCursor, parseCursor } from '../../protocol/messages.ts'
 import { Refusal } from '../../protocol/refusal.ts'
 import type { Clock } from '../../protocol/time.ts'
-import { type Asking, fingerprintFor, type Gate, Grant, sessionEnded } from './grants.ts'
+import { type Asking, type Authorizer, fingerprintFor, Grant, sessionEnded } from './grants.ts'
 import { type Authorize, type CheckedPermit, checkPermit, longestLifeMs } from './permits.ts'
 import type { Revocations } from './revocations.ts'
 
@@ -89,7 +89,7 @@ export class Tickets {
   }
 }
 
-interface TicketGateParts {
+interface TicketAuthorizerParts {
   readonly authorize: Authorize
   readonly secret: string
   /** Clock of the server, by which grants end: no setting of the machine's clock moves it. */
@@ -109,12 +109,12 @@ export function bearerIn({ authorization = '' }: IncomingHttpHeaders): string | 
 /** Posts to this path need no ticket: they ask for one. */
 export const sessionPath = '/api/session'
 
-/** Lets in whoever has a ticket, or whom the application allows. */
-export class TicketGate implements Gate {
-  readonly #parts: TicketGateParts
+/** Admits requests with a ticket, and those that the application allows. */
+export class TicketAuthorizer implements Authorizer {
+  readonly #parts: TicketAuthorizerParts
   readonly #tickets: Tickets
 
-  constructor(parts: TicketGateParts) {
+  constructor(parts: TicketAuthorizerParts) {
     this.#parts = parts
     this.#tickets = new Tickets(parts.secret, parts.clock)
   }

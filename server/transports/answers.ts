@@ -9,7 +9,7 @@ import type { Clock } from '../../protocol/time.ts'
 import { processTimers } from '../../scripts/process.ts'
 import { bytesHeldBy, type Delivery, HeldDeliveries } from '../hub/delivery.ts'
 import { bytesPerToken, RateLimit } from '../hub/rate-limit.ts'
-import { connectionOf } from './bodies.ts'
+import { connectionOf } from './body-reader.ts'
 import type { Budget } from './budget.ts'
 
 /** Larger responses are generated in pieces of this size. */

@@ -11,10 +11,10 @@ import type { Hub } from '../hub/hub.ts'
 import type { Subscriber } from '../hub/subscriber.ts'
 import { output } from '../output.ts'
 import type { Grant } from '../security/grants.ts'
-import { maxBytesFor, type TransportLimits, tooLargeFor } from './bodies.ts'
+import { maxBytesFor, type TransportLimits, tooLargeFor } from './body-reader.ts'
 import type { Budget, Source } from './budget.ts'
+import { type DraftSender, diagnostics, levelsAround, parseJson, takeDraft } from './intake.ts'
 import type { Mounting } from './transport.ts'
-import { diagnostics, levelsAround, mayPublish, parseJson } from './uplink.ts'
 
 interface InboundParts extends Pick<Mounting, 'admission'> {
   readonly hub: Pick<Hub, 'waitMs' | 'stateWaitMs' | 'hurried' | 'refused' | 'heard' | 'publish' | 'show'>
@@ -39,6 +39,11 @@ interface InboundParts extends Pick<Mounting, 'admission'> {
 /** A function answers a PING; null is a frame that needs no answer. */
 type Received = string | Refusal | (() => void) | null
 
+interface Held {
+  readonly frame: Received
+  readonly bytes: number
+}
+
 const lookAgainMs = 50
 
 /** Time in which a client must repeat a message that the log refused, in addition to its retry delay. */
@@ -47,8 +52,9 @@ const repeatWithinMs = 5000
 /** Processes frames of one stream in order, with rate limit and backpressure. */
 export class InboundFrames {
   readonly #parts: InboundParts
+  readonly #sender: DraftSender
   /** Frames that had been read before the pause: at most one read's worth. */
-  #held: Received[] = []
+  #held: Held[] = []
   /** Charge for the held frames, and for a large one that waits for its turn. */
   readonly #charge: ReturnType<Budget['open']>
   #stopTimer: (() => void) | null = null
@@ -65,7 +71,16 @@ export class InboundFrames {
   #awaited: { readonly id: string; readonly refusal: Refusal; readonly endsAt: number } | null = null
 
   constructor(parts: InboundParts) {
+    const { source, fingerprint, grant } = parts
+    const { id, mode } = parts.window.identity
     this.#parts = parts
+    this.#sender = {
+      how: `${mode.name} of ${id}`,
+      source,
+      fingerprint,
+      grant,
+      mustWait: (draft) => this.#mustWait(draft),
+    }
     this.#charge = parts.budget.open(parts.connection, parts.onRefused)
   }
 
@@ -73,9 +88,10 @@ export class InboundFrames {
     diagnostics.arrived.publish(this.#parts.source)
     const mustWait = this.#held.length > 0 || this.#isBusy
     const waitMs = mustWait ? 0 : this.#waitMs()
-    if (!mustWait && waitMs === 0) return void this.#handleInTurn(frame)
-    this.#held.push(frame)
-    this.#charge.set(this.#charge.bytes + bytesOf(frame))
+    const bytes = bytesOf(frame)
+    if (!mustWait && waitMs === 0) return void this.#handleInTurn(frame, bytes)
+    this.#held.push({ frame, bytes })
+    this.#charge.set(this.#charge.bytes + bytes)
     this.#pause()
     if (waitMs > 0) this.#hold(waitMs)
   }
@@ -106,29 +122,29 @@ export class InboundFrames {
   #handleHeld(): void {
     const { source } = this.#parts
     this.#stopTimer = null
-    for (let frame = this.#held[0]; frame !== undefined; frame = this.#held[0]) {
+    for (let next = this.#held[0]; next; next = this.#held[0]) {
+      const { frame, bytes } = next
       if (this.#isBusy) return
       const waitMs = this.#waitMs()
       if (waitMs > 0) return void this.#hold(waitMs)
       this.#held.shift()
-      this.#charge.set(this.#charge.bytes - bytesOf(frame))
-      this.#handleInTurn(frame)
+      this.#charge.set(this.#charge.bytes - bytes)
+      this.#handleInTurn(frame, bytes)
     }
     if (this.#isPaused) source.resume()
     this.#isPaused = false
   }
 
-  #handleInTurn(frame: Received): void {
+  #handleInTurn(frame: Received, bytes: number): void {
     const { budget, connection } = this.#parts
-    const bytes = bytesOf(frame)
     let hasBegun = false
     budget.handle(connection, bytes, () => {
       hasBegun = true
-      if (!this.#isBusy) return void this.#handleNow(frame)
+      if (!this.#isBusy) return void this.#handleNow(frame, bytes)
       if (this.#charge.isOver) return
       this.#charge.set(this.#charge.bytes - bytes)
       this.#isBusy = false
-      this.#handleNow(frame)
+      this.#handleNow(frame, bytes)
       this.#handleHeld()
     })
     if (hasBegun) return
@@ -142,7 +158,7 @@ export class InboundFrames {
     return stream()?.isClosed === true || grant.hasEnded(timers.now())
   }
 
-  #handleNow(received: Received): void {
+  #handleNow(received: Received, bytes: number): void {
     const { hub, timers, window } = this.#parts
     if (this.#isOver()) return
     // The client's heartbeats wait in this queue: earlier frames count as signs of life.
@@ -159,9 +175,9 @@ export class InboundFrames {
       // Immediately: it acknowledges nothing, and would be stale after the queue.
       else if (frame.type === 'clock') this.#say(answerClock(frame, timers.now()))
       else if (frame.type === 'awareness') this.#show(frame)
-      else this.#publish(frame.message, Buffer.byteLength(received))
+      else this.#publish(frame.message, bytes)
     } catch (error) {
-      if (typeof received === 'string') hub.refused(window, received.length)
+      hub.refused(window, bytes)
       this.#answerInTurn(refusalFor(error))
     }
   }
@@ -173,18 +189,9 @@ export class InboundFrames {
   }
 
   #publish(message: unknown, bytes: number): void {
-    const { hub, timers, limits, grant, window, fingerprint, source, admission } = this.#parts
+    const { hub, timers, limits, grant, window, admission } = this.#parts
     if (bytes > maxBytesFor(grant, limits)) throw tooLargeFor(grant, limits, idOf(message))
-    const draft = admission.draft(message)
-    trace.uplink?.(
-      `${draft.id} received: ${bytes} bytes by ${window.identity.mode.name} of ${window.identity.id}, from ${draft.from}`,
-    )
-    mayPublish(draft, fingerprint, grant)
-    if (this.#awaited && this.#awaited.id !== draft.id && timers.now() < this.#awaited.endsAt)
-      throw this.#awaited.refusal.about(draft.id)
-    this.#awaited = null
-    if (diagnostics.admitted.hasSubscribers) diagnostics.admitted.publish({ id: draft.id, source })
-    trace.uplink?.(`${draft.id} admitted to ${draft.channel}`)
+    const draft = takeDraft(message, bytes, this.#sender, admission)
     const refused = (error: unknown) => {
       hub.refused(window, bytes)
       if (error instanceof Refusal && mustRepeat(error))
@@ -212,6 +219,13 @@ export class InboundFrames {
       })
   }
 
+  /** Until the client repeats a message that the log refused, its later ones are refused too. */
+  #mustWait({ id }: Draft): void {
+    if (this.#awaited && this.#awaited.id !== id && this.#parts.timers.now() < this.#awaited.endsAt)
+      throw this.#awaited.refusal.about(id)
+    this.#awaited = null
+  }
+
   /** Keeps responses in order: storing may be slower than refusing. */
   #answerInTurn(said: DownFrame | Promise<DownFrame>): void {
     if (!this.#answered && !(said instanceof Promise)) return void this.#say(said)
@@ -231,7 +245,8 @@ export class InboundFrames {
   }
 }
 
-const bytesOf = (frame: Received) => (typeof frame === 'string' ? frame.length : 0)
+/** In UTF-8. */
+const bytesOf = (frame: Received) => (typeof frame === 'string' ? Buffer.byteLength(frame) : 0)
 
 const againAfterMs = 1000
 

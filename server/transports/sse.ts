@@ -7,7 +7,7 @@ import type { TransportName } from '../../protocol/modes.ts'
 import { formatEvent } from '../../protocol/sse-framing.ts'
 import { bytesHeldBy, type Framing, HeldDeliveries } from '../hub/delivery.ts'
 import { cut } from './answers.ts'
-import { connectionOf } from './bodies.ts'
+import { connectionOf } from './body-reader.ts'
 import { admit, type Mounting, openingIn, type ServerTransport } from './transport.ts'
 
 export const sse: ServerTransport = (mounting) => mountStream('/api/stream', 'sse', mounting)

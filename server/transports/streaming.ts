@@ -11,7 +11,7 @@ import {
   maxBytesFor,
   tooLarge,
   whenAborted,
-} from './bodies.ts'
+} from './body-reader.ts'
 import { type Source, UnfinishedFrame, Valve } from './budget.ts'
 import { InboundFrames } from './inbound-frames.ts'
 import { mountStream } from './sse.ts'

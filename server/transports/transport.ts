@@ -26,7 +26,7 @@ import type { Hub } from '../hub/hub.ts'
 import { fingerprintFor, type Grant, refuseName, refuseReading, refuseSpeaking } from '../security/grants.ts'
 import { grantOf } from '../security/middleware.ts'
 import type { ReadingRate } from './answers.ts'
-import { type Bodies, connectionOf, type TransportLimits } from './bodies.ts'
+import { type BodyReader, connectionOf, type TransportLimits } from './body-reader.ts'
 import type { Budget } from './budget.ts'
 
 export type ServerTransport = (mounting: Mounting) => void
@@ -44,7 +44,7 @@ export interface Mounting {
   readonly onSocket: (path: string, handler: SocketHandler) => void
   readonly hub: Hub
   readonly timers: Timers
-  readonly bodies: Bodies
+  readonly bodies: BodyReader
   readonly budget: Budget
   /** Limits the rate of large answers, which are charged by their size. */
   readonly readingRate: ReadingRate

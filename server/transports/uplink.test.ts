@@ -23,7 +23,7 @@ import { RateLimit } from '../hub/rate-limit.ts'
 import { output } from '../output.ts'
 import { fingerprintFor, type Grant, openGrant } from '../security/grants.ts'
 import { grantWith } from '../security/testing.ts'
-import { Bodies } from './bodies.ts'
+import { BodyReader } from './body-reader.ts'
 import { Budget } from './budget.ts'
 import { InboundFrames } from './inbound-frames.ts'
 import type { Admission } from './transport.ts'
@@ -481,7 +481,7 @@ async function post(
   const router = { post: (path: string, run: (ctx: unknown) => Promise<void>) => routes.set(path, run) }
   const limits = { stateBytes: 4096, channelsPerWindow: 8, maxMessageBytes: 2_000_000, bodySeconds: 1 }
   const penalties = new RateLimit(100, time.now)
-  const bodies = new Bodies({
+  const bodies = new BodyReader({
     limits,
     timers: time,
     budget: new Budget(defaultEngine.limits, time),
@@ -689,6 +689,19 @@ test('several drafts in one request are no faster than one by one, refused ones 
     assert.ok(answers.length <= 6, `${answers.length} answers`)
     assert.match(answers.at(-1) ?? '', /^too-fast /)
   }
+})
+
+test('a refused draft is charged by its size in UTF-8, posted or in a frame', async () => {
+  const body = { html: 'ü'.repeat(100) }
+  const line = JSON.stringify(draftOf(1, { at: 'now', body }))
+  const frame = publish(1, { at: 'now', body })
+  const charged: number[] = []
+  const refused: Hub['refused'] = (_connection, bytes) => void charged.push(bytes)
+  await postLines([line], { refused })
+  const { inbound, said } = await openInbound({ instead: { refused } })
+  inbound.handle(frame)
+  assert.deepEqual(said(), ['bad-shape w1-1'])
+  assert.deepEqual(charged, [line.length + 100, frame.length + 100])
 })
 
 test('several drafts: none is stored after the end of the session', async () => {

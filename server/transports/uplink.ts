@@ -1,23 +1,16 @@
 // Posted messages: checked, stored and acknowledged; also heartbeats, states and departures.
 
-import { channel } from 'node:diagnostics_channel'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { maxJsonDepth, measureJson } from '../../protocol/json-depth.ts'
 import type { Draft, Refused, Stored } from '../../protocol/messages.ts'
 import { Refusal } from '../../protocol/refusal.ts'
 import { trace } from '../../protocol/trace.ts'
 import { counted } from '../http/refusals.ts'
-import { admitBeat, idOf } from '../hub/admission.ts'
-import { fingerprintFor, type Grant, refuseName, refuseWriting } from '../security/grants.ts'
+import { admitBeat } from '../hub/admission.ts'
+import { fingerprintFor, type Grant } from '../security/grants.ts'
 import { grantOf } from '../security/middleware.ts'
-import { type AnyRequest, connectionOf } from './bodies.ts'
+import { type AnyRequest, connectionOf } from './body-reader.ts'
+import { type DraftSender, levelsAround, parseJson, takeDraft } from './intake.ts'
 import { admitOwner, type Mounting, queryOf } from './transport.ts'
-
-/**
- * Published when a frame arrives, with its stream; and when a draft is admitted, with its request
- * or stream.
- */
-export const diagnostics = { arrived: channel('crosswind:arrived'), admitted: channel('crosswind:admitted') }
 
 const maxBeatBytes = 16_384
 /** Maximum size of a report without its state. */
@@ -33,11 +26,10 @@ const linesType = 'application/x-ndjson'
 /** To one of several drafts. */
 export type Answer = Stored | Refused
 
-interface Posted {
-  readonly request: AnyRequest
+/** The sender of a request. */
+interface Poster extends DraftSender {
+  /** The HTTP/2 session or the socket. */
   readonly connection: object
-  readonly fingerprint: string | null
-  readonly grant: Grant
 }
 
 /** Returns the handler for posted messages, for both HTTP versions. */
@@ -63,16 +55,23 @@ export function mountUplink({ router, hub, bodies, admission, timers, limits }: 
     const areLines = typeOf(request) === linesType
     if (!areLines) mustBeOfType(request, 'Messages', 'application/json')
     const text = await bodies.text(request, grant)
-    const posted: Posted = { request, connection, fingerprint, grant }
-    const answer = areLines ? await takeLines(text, posted) : await take(text, posted)
+    const poster: Poster = {
+      how: `POST over HTTP/${request.httpVersion}`,
+      source: request,
+      connection,
+      fingerprint,
+      grant,
+      mustWait: ({ id, from }) => refuseHaste(hub.waitMs(connection, from), id),
+    }
+    const answer = areLines ? await takeLines(text, poster) : await take(text, poster)
     // Node flushes at the end of a turn: let the subscribers' bytes go first.
     await nextTurn()
     return answer
   }
 
   /** A refusal with a retry delay ends the list: a later draft must not overtake an earlier one. */
-  async function takeLines(text: string, posted: Posted): Promise<readonly Answer[]> {
-    const { connection, grant } = posted
+  async function takeLines(text: string, poster: Poster): Promise<readonly Answer[]> {
+    const { connection, grant } = poster
     const answers: Answer[] = []
     for (const line of text.split('\n')) {
       if (line.trim() === '') continue
@@ -80,10 +79,10 @@ export function mountUplink({ router, hub, bodies, admission, timers, limits }: 
         grant.mustLast(timers.now())
         // Refused lines count, too.
         refuseHaste(hub.waitMs(connection), null)
-        answers.push(await take(line, posted))
+        answers.push(await take(line, poster))
       } catch (error) {
         if (!(error instanceof Refusal)) throw error
-        hub.refused(connection, line.length)
+        hub.refused(connection, Buffer.byteLength(line))
         answers.push(counted(error).toJSON())
         if (error.retryAfterMs !== null || error.status === 401) break
       }
@@ -91,9 +90,9 @@ export function mountUplink({ router, hub, bodies, admission, timers, limits }: 
     return answers
   }
 
-  async function take(text: string, posted: Posted): Promise<Stored> {
-    const { connection, grant } = posted
-    let completed = admitMessage(text, posted)
+  async function take(text: string, poster: Poster): Promise<Stored> {
+    const { connection, grant } = poster
+    let completed = admitMessage(text, poster)
     if (completed instanceof Promise) {
       completed = await completed
       grant.mustLast(timers.now())
@@ -107,19 +106,9 @@ export function mountUplink({ router, hub, bodies, admission, timers, limits }: 
    * Throws or rejects with a `Refusal`. A separate function, so that the parsed value is not held while
    * the log stores the message.
    */
-  function admitMessage(
-    text: string,
-    { request, connection, fingerprint, grant }: Posted,
-  ): Draft | Promise<Draft> {
-    const draft = admission.draft(parseJson(text, levelsAround.body))
-    trace.uplink?.(
-      `${draft.id} received: ${Buffer.byteLength(text)} bytes by POST over HTTP/${request.httpVersion}, from ${draft.from}`,
-    )
-    mayPublish(draft, fingerprint, grant)
-    refuseHaste(hub.waitMs(connection, draft.from), draft.id)
-    if (diagnostics.admitted.hasSubscribers) diagnostics.admitted.publish({ id: draft.id, source: request })
-    trace.uplink?.(`${draft.id} admitted to ${draft.channel}`)
-    return admission.complete?.(draft, grant, connection) ?? draft
+  function admitMessage(text: string, poster: Poster): Draft | Promise<Draft> {
+    const draft = takeDraft(parseJson(text, levelsAround.body), Buffer.byteLength(text), poster, admission)
+    return admission.complete?.(draft, poster.grant, poster.connection) ?? draft
   }
 
   router.post(messagesPath, async (ctx) => {
@@ -180,31 +169,4 @@ export function mustBeOfType({ headers }: AnyRequest, what: string, type: string
     'wrong-type',
     `${what} must be sent as ${type}; this request has ${given ? `Content-Type ${given}` : 'no Content-Type'}.`,
   )
-}
-
-/** Throws a `Refusal` (403). */
-export function mayPublish({ id, from, channel }: Draft, fingerprint: string | null, grant: Grant): void {
-  const refusal = refuseName(from, fingerprint, id) ?? refuseWriting(grant, channel, id)
-  if (refusal) throw refusal
-}
-
-/** Levels of a draft, and of the frame around it, above the data that its sender chose. */
-export const levelsAround = { body: 2, frame: 3 }
-
-/**
- * Throws a `Refusal`: 400 `not-json`, or `bad-shape` for a value that is nested too deep below
- * `levels`. `idIn` finds the id of the draft, if it is one.
- */
-export function parseJson(text: string, levels = 1, idIn: (given: unknown) => string | null = idOf): unknown {
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch (cause) {
-    const why = String(cause).replace(/^SyntaxError: /, '')
-    throw new Refusal('not-json', `The message is not JSON: ${why}.`)
-  }
-  const depth = measureJson(text).depth - levels
-  if (depth <= maxJsonDepth) return value
-  const sentence = `The data is nested ${depth} levels deep; it may be ${maxJsonDepth}. Send it in a flatter form.`
-  throw new Refusal('bad-shape', sentence, idIn(value))
 }

@@ -6,7 +6,7 @@ import { Refusal } from '../../protocol/refusal.ts'
 import { counted } from '../http/refusals.ts'
 import { bytesHeldBy, type Framing } from '../hub/delivery.ts'
 import { output } from '../output.ts'
-import { maxBytesFor } from './bodies.ts'
+import { maxBytesFor } from './body-reader.ts'
 import { largestFrame, UnfinishedFrame, Valve } from './budget.ts'
 import { InboundFrames } from './inbound-frames.ts'
 import {

@@ -1,4 +1,4 @@
-// Bodies: the size limit of a message depends on its sender, and an aborted request is not waited for.
+// Reading bodies: the size limit of a message depends on its sender, and an aborted request is not waited for.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -10,7 +10,7 @@ import { defaultEngine } from '../config/engine-settings.ts'
 import { RateLimit } from '../hub/rate-limit.ts'
 import { openGrant } from '../security/grants.ts'
 import { grantWith } from '../security/testing.ts'
-import { Bodies, maxBytesFor, tooLargeFor } from './bodies.ts'
+import { BodyReader, maxBytesFor, tooLargeFor } from './body-reader.ts'
 import { Budget } from './budget.ts'
 
 const limits = { maxMessageBytes: 65_536, bodySeconds: 10 }
@@ -39,7 +39,7 @@ function openBody() {
   const time = createManualTime()
   const penalties = new RateLimit(1000, time.now)
   const budget = new Budget(defaultEngine.limits, time)
-  const bodies = new Bodies({ limits, timers: time, budget, penalties })
+  const bodies = new BodyReader({ limits, timers: time, budget, penalties })
   const request = new IncomingMessage(new Socket())
   request.on('error', () => undefined)
   const read = () => bodies.bytes(request, openGrant)

@@ -15,7 +15,7 @@ export type TransportLimits = Pick<
   'maxMessageBytes' | 'channelsPerWindow' | 'bodySeconds' | 'stateBytes'
 >
 
-interface BodiesParts {
+interface BodyReaderParts {
   readonly limits: Pick<TransportLimits, 'maxMessageBytes' | 'bodySeconds'>
   readonly timers: Timers
   readonly budget: Budget
@@ -25,7 +25,7 @@ interface BodiesParts {
 /** Limit for a client that may only read. */
 export const maxReadOnlyBytes = 4096
 
-export function maxBytesFor(grant: Grant, { maxMessageBytes }: BodiesParts['limits']): number {
+export function maxBytesFor(grant: Grant, { maxMessageBytes }: BodyReaderParts['limits']): number {
   const usual = isReader(grant) ? maxReadOnlyBytes : maxMessageBytes
   return Math.min(grant.maxMessageBytes ?? usual, maxMessageBytes)
 }
@@ -48,11 +48,11 @@ interface Reading {
   readonly waiting: Set<() => void>
 }
 
-export class Bodies {
-  readonly #parts: BodiesParts
+export class BodyReader {
+  readonly #parts: BodyReaderParts
   readonly #reading = new WeakMap<object, Reading>()
 
-  constructor(parts: BodiesParts) {
+  constructor(parts: BodyReaderParts) {
     this.#parts = parts
   }
 
@@ -202,7 +202,11 @@ function bodyTooLarge(maxBytes: number): Refusal {
 }
 
 /** The refusal of a message that is too large for its sender's grant. */
-export function tooLargeFor(grant: Grant, limits: BodiesParts['limits'], id: string | null = null): Refusal {
+export function tooLargeFor(
+  grant: Grant,
+  limits: BodyReaderParts['limits'],
+  id: string | null = null,
+): Refusal {
   const most = maxBytesFor(grant, limits)
   if (isReader(grant)) {
     const sentence = `This session lets you only read, and its requests may have at most ${most} bytes; ask for one that lets you write.`
