@@ -22,7 +22,7 @@ import type { Sleeper, WakeUp } from './browser-services.ts'
 import { Connection } from './connection.ts'
 import { type Fall, Fallback, Retry } from './fallback.ts'
 import type { LinkClock } from './link-clock.ts'
-import { bytesOf, type Drafts, isInFlight, type Outbox, type OutboxListener } from './outbox.ts'
+import { bytesOf, isInFlight, type Outbox, type OutboxListener } from './outbox.ts'
 import { ShownWindows } from './shown-windows.ts'
 import { asClosing, sendLast } from './transports/http.ts'
 import {
@@ -50,11 +50,11 @@ export interface LinkState {
   readonly clock: ClockReading | null
 }
 
-export interface LinkOptions<All extends Drafts = Drafts> {
+export interface LinkOptions {
   readonly window: string
   readonly timers: Timers
   readonly random: Random
-  readonly outbox: (listener: OutboxListener) => Outbox<All>
+  readonly outbox: (listener: OutboxListener) => Outbox
   readonly mode: LinkMode
   /** Modes to fall back to. */
   readonly modes: readonly LinkMode[]
@@ -108,9 +108,9 @@ const lossesBeforeSessionCheck = 2
 /** For a welcome or an answer over UDP, ms; then TCP is tried beside it. */
 const lateMs = 700
 
-export class Link<All extends Drafts = Drafts> implements Sleeper {
-  readonly outbox: Outbox<All>
-  readonly #options: LinkOptions<All>
+export class Link implements Sleeper {
+  readonly outbox: Outbox
+  readonly #options: LinkOptions
   readonly #listener: LinkListener
   readonly #fallback: Fallback
   readonly #retry: Retry
@@ -136,7 +136,7 @@ export class Link<All extends Drafts = Drafts> implements Sleeper {
   #lastState: Omit<LinkState, 'clock'> | null = null
 
   /** Call `open` to begin. */
-  constructor(options: LinkOptions<All>, listener: LinkListener) {
+  constructor(options: LinkOptions, listener: LinkListener) {
     const { timers, random } = options
     this.#options = options
     this.#listener = listener

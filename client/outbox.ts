@@ -36,25 +36,29 @@ export interface PendingDraft {
   leavesAt: number
   /** Size of its JSON in UTF-8. */
   readonly bytes: number
-  /** How many it contains, if a policy merges them. */
-  readonly edits?: number
+  /** Number of edits in it: several if a policy merged them. */
+  readonly edits: number
   /** Updates merged in it, in order, if this window merged them. */
   readonly parts?: readonly UpdateBody[]
   /** False while the draft lacks some of its parts. */
   readonly isComplete?: boolean
+  /** Exceeds the bounds: kept in this window only. */
+  readonly isOver?: boolean
+  /** Its first id was refused: if this one is, too, so is the draft. */
+  readonly isRenamed?: boolean
 }
 
 export interface Drafts {
   /** In sending order. */
   readonly pending: readonly PendingDraft[]
   /** Refused, and kept until their content reaches the log in another way. */
-  readonly held?: readonly PendingDraft[]
+  readonly held: readonly PendingDraft[]
   /** Departure of the newest update that had to wait, ms since the epoch. */
   readonly leavesAt?: number
 }
 
 /** Changes to drafts, and the call that reports them to the listener. */
-export type Change<All extends Drafts = Drafts> = Partial<All> & {
+export interface Change extends Partial<Drafts> {
   readonly tell?: ((listener: OutboxListener) => void) | undefined
 }
 
@@ -65,35 +69,26 @@ export interface Bounds {
 }
 
 /**
- * Behavior that differs between users of an outbox: functions of its drafts that do not modify them.
- * `nextId` numbers a draft of this window.
+ * Decides what becomes of an outbox's drafts. Each hook is called for one event, gets all drafts, and returns
+ * those that change, without modifying them. `nextId` numbers a draft of this window.
  */
-export interface OutboxPolicy<All extends Drafts> {
-  /** Before the first message. */
-  readonly none: All
-  /** Adds a message as the last draft, or merges it into that one. Null if the bounds reject it. */
+export interface OutboxPolicy {
+  /** A message is published. Queues it as the last draft, or merges it into that one; null rejects it. */
   add(
-    drafts: All,
+    drafts: Drafts,
     message: Omit<Draft, 'id'>,
     nextId: () => string,
     isConnected: boolean,
-  ): (Change<All> & Pick<All, 'pending'>) | null
-  /**
-   * Ends drafts, or sends others instead. `isDenied`: the server does not let the window in, and said nothing
-   * of these drafts.
-   */
-  answer(
-    drafts: All,
-    ended: readonly Draft[],
-    answer: Stored | RefusedError,
-    nextId: () => string,
-    isDenied?: boolean,
-  ): Change<All>
-  /** It merges updates that wait. */
+  ): (Change & Pick<Drafts, 'pending'>) | null
+  /** The server stored a draft, or refused it. Ends it, or queues others in its place. */
+  answer(drafts: Drafts, answered: Draft, answer: Stored | RefusedError, nextId: () => string): Change
+  /** The server does not let this window in, or not to these drafts' channel. Ends them, or lets them wait. */
+  deny(drafts: Drafts, denied: readonly Draft[], refusal: RefusedError): Change
+  /** A draft is sent or saved next. Returns what `add` left to do, such as merging. */
+  complete?(pending: PendingDraft): Partial<PendingDraft>
+  /** True if `add` merges updates. */
   readonly mergesUpdates?: boolean
-  /** Returns changes to a draft before it is sent or saved. */
-  complete?(pending: All['pending'][number]): Partial<All['pending'][number]>
-  summary(drafts: All): OutboxState
+  summary(drafts: Drafts): OutboxState
 }
 
 /** Receives each change of the drafts, to keep them beyond the window's life. */
@@ -131,25 +126,32 @@ export const pendingDraft = (draft: Draft): PendingDraft => ({
   state: 'waiting',
   leavesAt: 0,
   bytes: bytesOf(draft),
+  edits: 1,
 })
 
 /** Default bounds for an application. */
 export const usualBounds: Bounds = { messages: 2000, bytes: 4_194_304 }
 
+const noDrafts: Drafts = { pending: [], held: [] }
+
 /** In memory; each message is sent as it was given. */
-export const plainPolicy = ({ messages, bytes } = usualBounds): OutboxPolicy<Drafts> => ({
-  none: { pending: [] },
+export const plainPolicy = ({ messages, bytes } = usualBounds): OutboxPolicy => ({
   add({ pending }, message, nextId) {
     const all = [...pending, pendingDraft({ id: nextId(), ...message })]
     const fits = all.length <= messages && all.reduce((sum, one) => sum + one.bytes, 0) <= bytes
     return fits ? { pending: all } : null
   },
-  answer: ({ pending }, ended, answer) => ({
-    pending: pending.filter(({ draft }) => !ended.includes(draft)),
+  answer: ({ pending }, answered, answer) => ({
+    pending: pending.filter(({ draft }) => draft !== answered),
     tell(listener) {
-      for (const draft of ended)
-        if (answer instanceof RefusedError) listener.onRefused(draft, answer.message, answer.code)
-        else listener.onStored(draft, answer.seq)
+      if (answer instanceof RefusedError) listener.onRefused(answered, answer.message, answer.code)
+      else listener.onStored(answered, answer.seq)
+    },
+  }),
+  deny: ({ pending }, denied, { message, code }) => ({
+    pending: pending.filter(({ draft }) => !denied.includes(draft)),
+    tell(listener) {
+      for (const draft of denied) listener.onRefused(draft, message, code)
     },
   }),
   summary: ({ pending: { length } }) => ({
@@ -160,33 +162,32 @@ export const plainPolicy = ({ messages, bytes } = usualBounds): OutboxPolicy<Dra
   }),
 })
 
-export class Outbox<All extends Drafts = Drafts> {
+export class Outbox {
   readonly #options: OutboxOptions
   readonly listeners: Set<OutboxListener>
   /** Channels whose drafts wait, until the page ends. */
   readonly paused = new Set<string>()
   /** May be replaced by one that adds to it. */
-  policy: OutboxPolicy<All>
+  policy: OutboxPolicy
   /** Without one, drafts end with the window. */
   keeper: OutboxKeeper | null = null
-  #drafts: All
+  #drafts = noDrafts
   /** Null while there is no connection, or the server is busy. */
   #round: SendRound | null = null
   #stopTimer = nothingPlanned
   #numbers = 0
 
-  constructor(options: OutboxOptions, policy: OutboxPolicy<All>, listener: OutboxListener) {
+  constructor(options: OutboxOptions, policy: OutboxPolicy, listener: OutboxListener) {
     this.#options = options
     this.policy = policy
     this.listeners = new Set([listener])
-    this.#drafts = policy.none
   }
 
   get state(): OutboxState {
     return { ...this.policy.summary(this.#drafts), ...this.keeper?.state }
   }
 
-  get drafts(): All {
+  get drafts(): Drafts {
     return this.#drafts
   }
 
@@ -216,7 +217,7 @@ export class Outbox<All extends Drafts = Drafts> {
   }
 
   /** Replaces drafts, notifies the listener, and sends and saves new ones. */
-  change({ tell, ...drafts }: Change<All>): void {
+  change({ tell, ...drafts }: Change): void {
     this.#drafts = { ...this.#drafts, ...drafts }
     if (tell) this.listeners.forEach(tell)
     this.#sendMore()
@@ -251,18 +252,19 @@ export class Outbox<All extends Drafts = Drafts> {
 
   /** The server does not let this window in, or not these messages. */
   refuse(error: RefusedError, isMeant: (draft: Draft) => boolean = () => true): void {
-    this.#end(isMeant, error, true)
+    const denied = this.#drafts.pending.map(({ draft }) => draft).filter(isMeant)
+    if (denied.length > 0) this.change(this.policy.deny(this.#drafts, denied, error))
   }
 
   /** Stops sending and notifying. */
   close(): void {
     this.#begin(null)
     this.keeper?.close()
-    this.#drafts = this.policy.none
+    this.#drafts = noDrafts
   }
 
   /** Its draft, with all that was merged into it. */
-  complete(pending: All['pending'][number]): Draft {
+  complete(pending: PendingDraft): Draft {
     return Object.assign(pending, this.policy.complete?.(pending)).draft
   }
 
@@ -303,11 +305,10 @@ export class Outbox<All extends Drafts = Drafts> {
 
   #send(pending: PendingDraft, round: SendRound): void {
     const draft = this.#leaving(pending)
-    const isSent = (one: Draft) => one === draft
     round.send(draft).then(
-      (stored) => this.#end(isSent, stored),
+      (stored) => this.#end(draft, stored),
       (error) => {
-        if (error instanceof RefusedError) this.#end(isSent, error)
+        if (error instanceof RefusedError) this.#end(draft, error)
         // Failures of a finished round are ignored.
         else if (round !== this.#round) return
         else if (error instanceof BusyError) {
@@ -326,8 +327,8 @@ export class Outbox<All extends Drafts = Drafts> {
   }
 
   /** A resent draft may be answered twice; the first answer counts. */
-  #end(isMeant: (draft: Draft) => boolean, answer: Stored | RefusedError, isDenied?: boolean): void {
-    const ended = this.#drafts.pending.map(({ draft }) => draft).filter(isMeant)
-    if (ended.length > 0) this.change(this.policy.answer(this.#drafts, ended, answer, this.#nextId, isDenied))
+  #end(answered: Draft, answer: Stored | RefusedError): void {
+    if (this.#drafts.pending.some(({ draft }) => draft === answered))
+      this.change(this.policy.answer(this.#drafts, answered, answer, this.#nextId))
   }
 }

@@ -415,7 +415,7 @@ export class CrosswindProvider {
     outbox.listeners.add(this.#outboxListener)
     this.#link = link
     if (this.#isBehind) outbox.paused.add(this.roomname)
-    const held = (outbox.drafts.held ?? []).map(({ draft }) => draft).filter(this.#isOwn)
+    const held = outbox.drafts.held.map(({ draft }) => draft).filter(this.#isOwn)
     this.#uncertain += held.length
     this.#applyEach([...held, ...this.#waiting()])
   }
@@ -606,7 +606,7 @@ export class CrosswindProvider {
   /** Drops refused drafts, now in the log or the outbox, unless updates still wait for something missing. */
   #release(): void {
     const { outbox } = this.#link as Link
-    const { held = [] } = outbox.drafts
+    const { held } = outbox.drafts
     if (held.length > 0 && pendingIn(this.doc) === '')
       outbox.change({ held: held.filter(({ draft }) => !this.#isOwn(draft)) })
   }

@@ -52,7 +52,7 @@ declare class CrosswindProvider {
 }
 declare class DraftKeeper implements OutboxKeeper {
   #private;
-  constructor(outbox: Outbox<DocumentDrafts>, parts: DraftKeeperParts);
+  constructor(outbox: Outbox, parts: DraftKeeperParts);
   get state(): {
     kept: number;
     isSaved: boolean;
@@ -89,10 +89,10 @@ declare class HttpError extends Error {
   readonly retryAfterMs: number | null;
   constructor({ status, text }: Pick<Reply, 'status' | 'text'>);
 }
-declare class Link<All extends Drafts = Drafts> implements Sleeper {
+declare class Link implements Sleeper {
   #private;
-  readonly outbox: Outbox<All>;
-  constructor(options: LinkOptions<All>, listener: LinkListener);
+  readonly outbox: Outbox;
+  constructor(options: LinkOptions, listener: LinkListener);
   open(cursor?: string | null): void;
   get cursor(): string | null;
   publish<K extends Kind>(channel: string, kind: K, body: Bodies[K]): Draft<K> | null;
@@ -116,25 +116,25 @@ declare class LinkClock {
   wake(isVisible: boolean): void;
   take({ sent, received, at }: ClockAnswer, returnedAt: number): void;
 }
-declare class Outbox<All extends Drafts = Drafts> {
+declare class Outbox {
   #private;
   readonly listeners: Set<OutboxListener>;
   readonly paused: Set<string>;
-  policy: OutboxPolicy<All>;
+  policy: OutboxPolicy;
   keeper: OutboxKeeper | null;
-  constructor(options: OutboxOptions, policy: OutboxPolicy<All>, listener: OutboxListener);
+  constructor(options: OutboxOptions, policy: OutboxPolicy, listener: OutboxListener);
   get state(): OutboxState;
-  get drafts(): All;
+  get drafts(): Drafts;
   has(id: string): boolean;
   publish<K extends Kind>(channel: string, kind: K, body: Bodies[K], later?: readonly PendingDraft[]): Draft<K> | null;
-  change({ tell, ...drafts }: Change<All>): void;
+  change({ tell, ...drafts }: Change): void;
   connect(send: OpenTransport['send'], maxInFlight: number, onBroken: () => void): void;
   disconnect(): void;
   flush(): void;
   leave(): readonly Draft[];
   refuse(error: RefusedError, isMeant?: (draft: Draft) => boolean): void;
   close(): void;
-  complete(pending: All['pending'][number]): Draft;
+  complete(pending: PendingDraft): Draft;
   report(): void;
 }
 declare class RefusedError extends Error {
@@ -170,7 +170,7 @@ declare const httpVersions: readonly ['2', '1.1'];
 declare const longPolling: ChosenTransport;
 declare const modes: readonly Mode[];
 declare const newKey: () => string;
-declare const plainPolicy: ({ messages, bytes }?: Bounds) => OutboxPolicy<Drafts>;
+declare const plainPolicy: ({ messages, bytes }?: Bounds) => OutboxPolicy;
 declare const polling: ChosenTransport;
 declare const programs: Platform;
 declare const shareHere: (share: Share) => Share;
@@ -210,7 +210,7 @@ declare function differenceOfMeans(difference: number, { standardError, degreesO
   p: number;
 };
 declare function documentPath(channel: string): string;
-declare function documentPolicy(options: DocumentPolicyOptions): OutboxPolicy<DocumentDrafts>;
+declare function documentPolicy(options: DocumentPolicyOptions): OutboxPolicy;
 declare function drawNormal(random: Random): number;
 declare function fingerprintOf(key: string): Promise<string>;
 declare function holm(probabilities: readonly number[]): readonly number[];
@@ -234,7 +234,7 @@ declare function meanOfRatios(ratios: readonly number[], level?: number): {
   p: number;
 };
 declare function mergeUpdates(updates: readonly UpdateBody[]): UpdateBody;
-declare function mergingPolicy<All extends Drafts>(policy: OutboxPolicy<All>, merging: Merging): OutboxPolicy<All>;
+declare function mergingPolicy(policy: OutboxPolicy, merging: Merging): OutboxPolicy;
 declare function modeFor(transport: string, http: string): WindowMode | undefined;
 declare function modeNamed(name: string): Mode | undefined;
 declare function newName(prefix: string): string;
@@ -330,6 +330,9 @@ interface Bye {
   readonly message: string;
   readonly retryAfterMs: number;
 }
+interface Change extends Partial<Drafts> {
+  readonly tell?: ((listener: OutboxListener) => void) | undefined;
+}
 interface ChosenTransport extends WebTransport {
   readonly modes: readonly TransportMode[];
 }
@@ -388,15 +391,6 @@ interface Cursor {
 interface DeletionBody {
   readonly deleted: boolean;
 }
-interface DocumentDraft extends PendingDraft, UnstoredDraft {
-  readonly edits: number;
-  readonly isOver: boolean;
-  readonly isRenamed: boolean;
-}
-interface DocumentDrafts extends Drafts {
-  readonly pending: readonly DocumentDraft[];
-  readonly held: readonly DocumentDraft[];
-}
 interface DocumentPolicyOptions {
   readonly window: string;
   readonly bounds: Bounds;
@@ -447,7 +441,7 @@ interface DraftStoreParts {
 }
 interface Drafts {
   readonly pending: readonly PendingDraft[];
-  readonly held?: readonly PendingDraft[];
+  readonly held: readonly PendingDraft[];
   readonly leavesAt?: number;
 }
 interface DraftsOptions {
@@ -542,11 +536,11 @@ interface LinkListener extends OutboxListener {
 interface LinkMode extends TransportMode {
   readonly fallback: string | null;
 }
-interface LinkOptions<All extends Drafts = Drafts> {
+interface LinkOptions {
   readonly window: string;
   readonly timers: Timers;
   readonly random: Random;
-  readonly outbox: (listener: OutboxListener) => Outbox<All>;
+  readonly outbox: (listener: OutboxListener) => Outbox;
   readonly mode: LinkMode;
   readonly modes: readonly LinkMode[];
   readonly transports: Transports;
@@ -625,13 +619,13 @@ interface OutboxOptions {
   readonly window: string;
   readonly timers: Timers;
 }
-interface OutboxPolicy<All extends Drafts> {
-  readonly none: All;
-  add(drafts: All, message: Omit<Draft, 'id'>, nextId: () => string, isConnected: boolean): (Change<All> & Pick<All, 'pending'>) | null;
-  answer(drafts: All, ended: readonly Draft[], answer: Stored | RefusedError, nextId: () => string, isDenied?: boolean): Change<All>;
+interface OutboxPolicy {
+  add(drafts: Drafts, message: Omit<Draft, 'id'>, nextId: () => string, isConnected: boolean): (Change & Pick<Drafts, 'pending'>) | null;
+  answer(drafts: Drafts, answered: Draft, answer: Stored | RefusedError, nextId: () => string): Change;
+  deny(drafts: Drafts, denied: readonly Draft[], refusal: RefusedError): Change;
+  complete?(pending: PendingDraft): Partial<PendingDraft>;
   readonly mergesUpdates?: boolean;
-  complete?(pending: All['pending'][number]): Partial<All['pending'][number]>;
-  summary(drafts: All): OutboxState;
+  summary(drafts: Drafts): OutboxState;
 }
 interface OutboxState {
   readonly unstored: number;
@@ -666,9 +660,11 @@ interface PendingDraft {
   state: 'waiting' | 'inFlight' | 'unanswered';
   leavesAt: number;
   readonly bytes: number;
-  readonly edits?: number;
+  readonly edits: number;
   readonly parts?: readonly UpdateBody[];
   readonly isComplete?: boolean;
+  readonly isOver?: boolean;
+  readonly isRenamed?: boolean;
 }
 interface Platform {
   readonly send: Send;
@@ -851,9 +847,6 @@ interface WindowMode extends LinkMode {
 type ByHttp<Place> = Readonly<Record<HttpVersion, Place> & Partial<Record<WindowHttp, Place>>>;
 type ByeCode = keyof typeof byeCodes;
 type Cancel = () => void;
-type Change<All extends Drafts = Drafts> = Partial<All> & {
-  readonly tell?: ((listener: OutboxListener) => void) | undefined;
-};
 type Clock = () => number;
 type ClockEstimate = ReturnType<typeof createClockEstimate>;
 type DownFrame = Welcome | {
