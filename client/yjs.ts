@@ -1,20 +1,9 @@
 // The library's door for Yjs: a provider, used like y-websocket's, that knows what is stored.
 
-import {
-  Awareness,
-  applyAwarenessUpdate,
-  encodeAwarenessUpdate,
-  removeAwarenessStates,
-} from 'y-protocols/awareness'
+import { Awareness } from 'y-protocols/awareness'
 import * as Y from 'yjs'
 import { contradiction } from '../protocol/contradiction.ts'
-import {
-  type AwarenessFrame,
-  type Draft,
-  type Message,
-  parseCursor,
-  type UpdateBody,
-} from '../protocol/messages.ts'
+import { type Draft, type Message, parseCursor, type UpdateBody } from '../protocol/messages.ts'
 import {
   type ConnectionState,
   type ConnectOptions,
@@ -27,8 +16,9 @@ import {
 } from './connect.ts'
 import { mergingPolicy } from './document-policy.ts'
 import type { Link } from './link.ts'
-import { report, tell } from './listeners.ts'
+import { attempt, report, tell } from './listeners.ts'
 import { isInFlight, type OutboxListener, type PendingDraft } from './outbox.ts'
+import { AwarenessBridge } from './yjs/awareness-bridge.ts'
 
 export interface ProviderOptions extends ConnectOptions {
   /** False to wait for `connect()`. */
@@ -88,26 +78,11 @@ const refusedPauseMs = 2000
 /** Pause before the document is sent to a new log, ms: updates of other windows arrive first. */
 const newLogPauseMs = { least: 300, spread: 1200 }
 
-/** On the wire; the clock is one more than in Awareness, which ignores 0. */
-interface Shown {
-  readonly client: number
-  readonly clock: number
-  readonly state: object
-}
-
 /** Part of the document that the log lacks. */
 interface Difference {
   readonly update: Uint8Array
   /** True if the waiting drafts build on it, so that it contains all of them. */
   readonly isFirst: boolean
-}
-
-/** Another window, as it is in Awareness. */
-interface Other {
-  /** Its own number, unless that was already taken by another window. */
-  readonly client: number
-  readonly user: string | undefined
-  readonly shown: Shown
 }
 
 export class CrosswindProvider {
@@ -150,9 +125,7 @@ export class CrosswindProvider {
   /** Document that the page had at first; null once something newer is known. */
   #start: DocumentStart | null
   #timer: ReturnType<typeof setTimeout> | undefined
-  /** By window: that is the sender, which the server knows. */
-  readonly #others = new Map<string, Other>()
-  #ownShown = 'null'
+  readonly #bridge: AwarenessBridge
 
   /** `url` is that of the server, such as `https://host/realtime`; `roomname` is the channel. */
   constructor(url: string | URL, roomname: string, doc: Y.Doc, options: ProviderOptions = {}) {
@@ -178,12 +151,12 @@ export class CrosswindProvider {
     if (start) this.#apply(start.messages)
     doc.on('update', this.#onUpdate)
     doc.on('destroy', this.#onDestroy)
-    this.awareness.on('update', this.#onAwareness)
+    this.#bridge = new AwarenessBridge(this.awareness, this)
     this.#stop = () => {
       clearTimeout(this.#timer)
       doc.off('update', this.#onUpdate)
       doc.off('destroy', this.#onDestroy)
-      this.awareness.off('update', this.#onAwareness)
+      this.#bridge.destroy()
     }
     try {
       if (this.shouldConnect) this.connect()
@@ -218,14 +191,12 @@ export class CrosswindProvider {
 
   /** Users of the other clients in `awareness`, by Yjs client, as the application's `authorize` says. */
   get users(): ReadonlyMap<number, string> {
-    const users = new Map<number, string>()
-    for (const { client, user } of this.#others.values()) if (user !== undefined) users.set(client, user)
-    return users
+    return this.#bridge.users
   }
 
   /** The names, as in `from`, of the others in `awareness`, by Yjs client. */
   get senders(): ReadonlyMap<number, string> {
-    return new Map(Array.from(this.#others, ([window, { client }]) => [client, window]))
+    return this.#bridge.senders
   }
 
   connect(): void {
@@ -247,12 +218,13 @@ export class CrosswindProvider {
       newLog: () => this.#newLog(),
       end: () => this.#failed(follower.refusal),
       presence: {
-        heard: (frame, own) => this.#heard(frame, own),
+        heard: (frame, own) => this.#bridge.heard(frame, own),
         refused: (error) => this.#emit('awareness-refused', error),
       },
     }
     const channel = opened.follow(this.roomname, follower)
     this.#channel = channel
+    this.#bridge.open(channel)
     const offs = [
       opened.on('state', (state) => this.#changed(state)),
       opened.on('error', (error) => this.#tellError(error)),
@@ -268,7 +240,6 @@ export class CrosswindProvider {
       if (!connection) opened.close()
     }
     this.#changed(opened.state)
-    this.#showOwn()
     if (!this.#start) void this.#compare()
   }
 
@@ -361,11 +332,11 @@ export class CrosswindProvider {
     this.#difference = null
     this.#comparing = null
     this.#isBehind = true
-    this.#ownShown = 'null'
+    this.#bridge.close()
     this.#status = null
     this.#emit('connection-close', null, this)
     this.#setSynced(false)
-    this.#hide([...this.#others.keys()])
+    this.#bridge.hideOthers()
     this.#emit('status', { status: 'disconnected' })
   }
 
@@ -642,76 +613,6 @@ export class CrosswindProvider {
     }
     this.#emit('saved', saved)
   }
-
-  // Awareness
-
-  readonly #onAwareness = (_changes: unknown, origin: unknown): void => {
-    if (origin !== this) this.#showOwn()
-  }
-
-  #showOwn(): void {
-    const { awareness } = this
-    const state = awareness.getLocalState()
-    const text = JSON.stringify(state)
-    if (!this.#channel || text === this.#ownShown) return
-    const client = awareness.clientID
-    const clock = (awareness.meta.get(client)?.clock ?? 0) + 1
-    this.#ownShown = text
-    // Awareness keeps the object, and the connection sends it later.
-    this.#channel.show(state && { client, clock, state: JSON.parse(text) })
-  }
-
-  #heard({ windows, whole }: AwarenessFrame, own: string): void {
-    const others = windows.filter(({ window }) => window !== own)
-    const listed = new Set(others.map(({ window }) => window))
-    const gone = others.filter(({ state }) => state === null).map(({ window }) => window)
-    if (whole) for (const window of this.#others.keys()) if (!listed.has(window)) gone.push(window)
-    this.#hide(gone)
-    for (const { window, user, state } of others) if (isShown(state)) this.#show(window, state, user)
-  }
-
-  #show(window: string, shown: Shown, user: string | undefined): void {
-    const { awareness } = this
-    const before = this.#others.get(window)
-    const isRenumbered = before?.shown.client !== shown.client
-    const client = before && !isRenumbered ? before.client : this.#clientFor(shown.client)
-    if (before && isRenumbered) this.#hide([window])
-    this.#others.set(window, { client, user, shown })
-    if (JSON.stringify(awareness.getStates().get(client)) === JSON.stringify(shown.state)) return
-    // The sender's own clock may be any number; the server sends its states in order.
-    const clock = (awareness.meta.get(client)?.clock ?? 0) + 1
-    const source = { meta: new Map([[client, { clock, lastUpdated: 0 }]]) } as unknown as Awareness
-    const update = encodeAwarenessUpdate(source, [client], new Map([[client, shown.state]]))
-    attempt(() => applyAwarenessUpdate(awareness, update, this))
-    const meta = awareness.meta.get(client)
-    // Awareness would forget it after 30 s without news; the server says when it is gone.
-    if (meta) meta.lastUpdated = Infinity
-  }
-
-  /** The number that a window shows, or another one while that is taken by another window. */
-  #clientFor(wanted: number): number {
-    const taken = new Set(Array.from(this.#others.values(), ({ client }) => client)).add(
-      this.awareness.clientID,
-    )
-    let client = wanted
-    while (taken.has(client)) client = Math.floor(Math.random() * 2 ** 32)
-    return client
-  }
-
-  #hide(windows: readonly string[]): void {
-    const clients = windows
-      .map((window) => this.#others.get(window)?.client)
-      .filter((client) => client !== undefined)
-    for (const window of windows) this.#others.delete(window)
-    attempt(() => removeAwarenessStates(this.awareness, clients, this))
-    // With the old clock, Awareness would ignore the same state after a reconnect.
-    for (const client of clients) this.awareness.meta.delete(client)
-    for (const [window, { client, shown, user }] of [...this.#others])
-      if (client !== shown.client && clients.includes(shown.client)) {
-        this.#hide([window])
-        this.#show(window, shown, user)
-      }
-  }
 }
 
 const ignore = () => undefined
@@ -752,26 +653,6 @@ function resolvers() {
   const made = Promise.withResolvers<void>()
   made.promise.catch(ignore)
   return made
-}
-
-/** Reports what an application's observer throws. */
-function attempt(work: () => void): void {
-  try {
-    work()
-  } catch (error) {
-    report(error)
-  }
-}
-
-function isShown(state: unknown): state is Shown {
-  const { client, clock, state: own } = Object(state)
-  return (
-    Number.isSafeInteger(client) &&
-    client >= 0 &&
-    Number.isSafeInteger(clock) &&
-    typeof own === 'object' &&
-    own !== null
-  )
 }
 
 const structsIn = (update: Uint8Array) =>
