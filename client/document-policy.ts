@@ -11,9 +11,7 @@ import {
   type OutboxPolicy,
   type PendingDraft,
   pendingDraft,
-  plainPolicy,
 } from './outbox.ts'
-import { RefusedError } from './transports/transport.ts'
 
 export interface DocumentPolicyOptions {
   /** The window's name. */
@@ -40,8 +38,7 @@ const isAccessRefusal = (_draft: Draft, code: string) => accessRefusals.includes
  * `isHeld`, hold it.
  */
 export function documentPolicy(options: DocumentPolicyOptions): OutboxPolicy {
-  const { bounds } = options
-  const plain = plainPolicy(bounds)
+  const { bounds, waitsIfDenied = false } = options
   return {
     add({ pending }, message, nextId) {
       const added = pendingDraft({ id: nextId(), ...message })
@@ -50,53 +47,38 @@ export function documentPolicy(options: DocumentPolicyOptions): OutboxPolicy {
       if (isOver && message.kind !== 'update') return null
       return { pending: [...pending, { ...added, isOver }] }
     },
-    answer(drafts, answered, answer, nextId) {
-      const usual = plain.answer(drafts, answered, answer, nextId)
-      const other =
-        answer instanceof RefusedError ? afterRefusal(drafts, answered, answer.code, nextId, options) : null
-      return admit({ ...usual, ...other }, bounds)
+    // A message of an application has an answer under its id.
+    refused: (drafts, [ended], { code }, nextId) =>
+      ended && ended.draft.kind !== 'json' ? afterRefusal(drafts, ended, code, nextId, options) : null,
+    denied: ({ pending }) => (waitsIfDenied ? { pending, tell: undefined } : null),
+    admit({ pending = [], ...rest }) {
+      let free = bounds.bytes
+      let isFull = false
+      const admitted = pending.map((one, place) => {
+        free -= one.bytes
+        if (one.isOver && (place >= bounds.messages || free < 0)) isFull = true
+        return one.isOver && !isFull ? { ...one, isOver: false } : one
+      })
+      return { ...rest, pending: admitted }
     },
-    deny(drafts, denied, refusal) {
-      return options.waitsIfDenied ? {} : admit(plain.deny(drafts, denied, refusal), bounds)
-    },
-    summary: ({ pending }) => ({
-      unstored: pending.reduce((sum, { edits }) => sum + edits, 0),
-      kept: 0,
-      isFull: pending.some(({ isOver }) => isOver === true),
-      isSaved: true,
-    }),
   }
-}
-
-/** Accepts drafts that exceeded the bounds, in order, as room becomes available. */
-function admit({ pending = [], ...rest }: Change, { messages, bytes }: Bounds): Change {
-  let free = bytes
-  let isFull = false
-  const admitted = pending.map((one, place) => {
-    free -= one.bytes
-    isFull ||= one.isOver === true && (place >= messages || free < 0)
-    return one.isOver && !isFull ? { ...one, isOver: false } : one
-  })
-  return { ...rest, pending: admitted }
 }
 
 /** Returns the changes after a refusal; null if it just ends the draft. */
 function afterRefusal(
   { pending, held }: Drafts,
-  draft: Draft,
+  ended: PendingDraft,
   code: string,
   nextId: () => string,
   { window, random, isHeld = isAccessRefusal }: DocumentPolicyOptions,
 ): Change | null {
-  const ended = pending.find((one) => one.draft === draft)
-  // A message of an application has an answer under its id.
-  if (!ended || draft.kind === 'json') return null
-  if (!nameRefusals.includes(code) || ended.isRenamed)
+  const { draft, edits, isRenamed } = ended
+  if (!nameRefusals.includes(code) || isRenamed)
     return isHeld(draft, code) ? { held: [...held, ended] } : null
   const id = `${nextId()}r${Math.floor(random() * 36 ** 8).toString(36)}`
   const again: PendingDraft = {
     ...pendingDraft({ ...draft, id, from: window }),
-    edits: ended.edits,
+    edits,
     isRenamed: true,
   }
   const rest = pending.filter((one) => one !== ended)
@@ -118,18 +100,21 @@ export function keptPolicy(options: DocumentPolicyOptions): OutboxPolicy {
     isHeld: ({ kind }, code) => kind === 'update' && code !== 'not-your-client',
   })
   return {
-    answer: documents.answer,
-    summary: documents.summary,
+    refused: documents.refused,
+    admit: documents.admit,
     add(drafts, message, nextId, isConnected) {
       // A copy, since the application may change its object; as JSON, since IndexedDB accepts fewer values.
       const body = JSON.parse(JSON.stringify(message.body))
       return documents.add(drafts, { ...message, body }, nextId, isConnected)
     },
-    deny(drafts, denied, refusal) {
-      // Callers of this window get their answer.
-      const own = denied.filter(({ from }) => from === options.window)
-      return { tell: documents.deny(drafts, own, refusal).tell }
-    },
+    denied: ({ pending }, denied, { message, code }) => ({
+      pending,
+      tell(listener) {
+        // Callers of this window get their answer.
+        for (const { draft } of denied)
+          if (draft.from === options.window) listener.onRefused(draft, message, code)
+      },
+    }),
   }
 }
 
@@ -182,14 +167,13 @@ export function mergingPolicy(policy: OutboxPolicy, merging: Merging): OutboxPol
   }
 
   /** Null unless it was merged in this window. */
-  function halve({ pending }: Drafts, refused: Draft, nextId: () => string): Change | null {
-    const old = pending.find(({ draft }) => draft === refused)
-    const { edits = 0, parts = [] } = old ?? {}
-    if (!old || parts.length < 2) return null
+  function halve({ pending }: Drafts, refused: PendingDraft, nextId: () => string): Change | null {
+    const { draft, edits, parts = [] } = refused
+    if (parts.length < 2) return null
     const middle = Math.ceil(parts.length / 2)
     const half = (some: readonly UpdateBody[], edits: number): PendingDraft => ({
-      ...old,
-      ...merge({ ...refused, id: nextId() }, some),
+      ...refused,
+      ...merge({ ...draft, id: nextId() }, some),
       state: 'waiting',
       leavesAt: 0,
       edits,
@@ -197,17 +181,16 @@ export function mergingPolicy(policy: OutboxPolicy, merging: Merging): OutboxPol
     })
     const later = parts.slice(middle)
     const halves = [half(parts.slice(0, middle), edits - later.length), half(later, later.length)]
-    const rest = pending.filter((one) => one !== old)
+    const rest = pending.filter((one) => one !== refused)
     return {
       // Drafts in flight stay before those that wait.
       pending: [...rest.filter(isInFlight), ...halves, ...rest.filter((one) => !isInFlight(one))],
-      tell: (listener) => listener.onRenamed?.(refused.id, ...halves.map((one) => one.draft)),
+      tell: (listener) => listener.onRenamed?.(draft.id, ...halves.map((one) => one.draft)),
     }
   }
 
   return {
     mergesUpdates: true,
-    summary: policy.summary,
     add(drafts, message, nextId, isConnected) {
       const joined = join(drafts.pending, message)
       if (joined) return { pending: [...drafts.pending.slice(0, -1), joined] }
@@ -218,12 +201,13 @@ export function mergingPolicy(policy: OutboxPolicy, merging: Merging): OutboxPol
       const leavesAt = Math.max(message.at, (drafts.leavesAt ?? Number.NEGATIVE_INFINITY) + pauseMs)
       return { ...change, leavesAt, pending: [...change.pending.slice(0, -1), { ...added, leavesAt }] }
     },
-    answer(drafts, answered, answer, nextId) {
-      const isTooLarge = 'code' in answer && answer.code === 'too-large'
-      const halves = isTooLarge ? halve(drafts, answered, nextId) : null
-      return halves ?? policy.answer(drafts, answered, answer, nextId)
+    refused(drafts, ended, refusal, nextId) {
+      const [refused] = ended
+      const halves = refused && refusal.code === 'too-large' ? halve(drafts, refused, nextId) : null
+      return halves ?? policy.refused?.(drafts, ended, refusal, nextId) ?? null
     },
-    deny: policy.deny,
+    denied: policy.denied,
+    admit: policy.admit,
     complete: ({ draft, parts, isComplete }) => (parts && isComplete === false ? merge(draft, parts) : {}),
   }
 }

@@ -44,7 +44,8 @@ export class DraftKeeper implements OutboxKeeper {
   }
 
   get state() {
-    const written = this.#outbox.drafts.pending.map(({ draft: { id } }) => this.#copies.get(id)?.kept ?? 0)
+    const { pending } = this.#outbox.drafts
+    const written = pending.map(({ draft: { id } }) => this.#copies.get(id)?.kept ?? 0)
     return { kept: written.reduce((sum, edits) => sum + edits, 0), isSaved: this.#isSaved }
   }
 

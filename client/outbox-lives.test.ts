@@ -357,7 +357,7 @@ class Life {
     const meant = [...this.#live].filter(([, { channel }]) => channel === 'one')
     const answered: string[] = []
     if (this.#door === 'drafts') this.#answered = answered
-    this.#outbox.refuse(new RefusedError('no-session', 'No.'), ({ channel }) => channel === 'one')
+    this.#outbox.refuse(new RefusedError('no-session', 'No.'), 'one')
     this.#answered = null
     if (this.#door === 'page') for (const [id] of meant) assert.equal(this.#endings.get(id), 'refused')
     else

@@ -69,26 +69,39 @@ export interface Bounds {
 }
 
 /**
- * Decides what becomes of an outbox's drafts. Each hook is called for one event, gets all drafts, and returns
- * those that change, without modifying them. `nextId` numbers a draft of this window.
+ * Returns what replaces the end of these drafts: `pending` without them, and a `tell` that reports the answer. Null,
+ * or a field that is left out, leaves it as it is. `nextId` numbers a draft of this window.
+ */
+type Instead<Answer> = (
+  drafts: Drafts,
+  ended: readonly PendingDraft[],
+  answer: Answer,
+  nextId: () => string,
+) => Change | null
+
+/**
+ * Decides which messages an outbox accepts. By default each is sent as it is, and ends with the server's answer; the
+ * optional hooks change that. They do not modify drafts. `mergingPolicy(plainPolicy(), …)` only adds merging, for
+ * example.
  */
 export interface OutboxPolicy {
-  /** A message is published. Queues it as the last draft, or merges it into that one; null rejects it. */
-  add(
+  /** When a message is published: queues it as the last draft, or merges it into that one; null rejects it. */
+  readonly add: (
     drafts: Drafts,
     message: Omit<Draft, 'id'>,
     nextId: () => string,
     isConnected: boolean,
-  ): (Change & Pick<Drafts, 'pending'>) | null
-  /** The server stored a draft, or refused it. Ends it, or queues others in its place. */
-  answer(drafts: Drafts, answered: Draft, answer: Stored | RefusedError, nextId: () => string): Change
-  /** The server does not let this window in, or not to these drafts' channel. Ends them, or lets them wait. */
-  deny(drafts: Drafts, denied: readonly Draft[], refusal: RefusedError): Change
-  /** A draft is sent or saved next. Returns what `add` left to do, such as merging. */
-  complete?(pending: PendingDraft): Partial<PendingDraft>
+  ) => (Change & Pick<Drafts, 'pending'>) | null
+  /** When the server refuses a draft: may hold it, or queue others in its place. */
+  readonly refused?: Instead<RefusedError> | undefined
+  /** When the server does not let this window in, or not to these drafts' channel: may keep them. */
+  readonly denied?: Instead<RefusedError> | undefined
+  /** When drafts have ended: may accept others that exceeded the bounds. */
+  readonly admit?: ((change: Change) => Change) | undefined
+  /** When a draft is sent or saved next: does what `add` postponed, such as merging. */
+  readonly complete?: (pending: PendingDraft) => Partial<PendingDraft>
   /** True if `add` merges updates. */
   readonly mergesUpdates?: boolean
-  summary(drafts: Drafts): OutboxState
 }
 
 /** Receives each change of the drafts, to keep them beyond the window's life. */
@@ -132,8 +145,6 @@ export const pendingDraft = (draft: Draft): PendingDraft => ({
 /** Default bounds for an application. */
 export const usualBounds: Bounds = { messages: 2000, bytes: 4_194_304 }
 
-const noDrafts: Drafts = { pending: [], held: [] }
-
 /** In memory; each message is sent as it was given. */
 export const plainPolicy = ({ messages, bytes } = usualBounds): OutboxPolicy => ({
   add({ pending }, message, nextId) {
@@ -141,25 +152,6 @@ export const plainPolicy = ({ messages, bytes } = usualBounds): OutboxPolicy => 
     const fits = all.length <= messages && all.reduce((sum, one) => sum + one.bytes, 0) <= bytes
     return fits ? { pending: all } : null
   },
-  answer: ({ pending }, answered, answer) => ({
-    pending: pending.filter(({ draft }) => draft !== answered),
-    tell(listener) {
-      if (answer instanceof RefusedError) listener.onRefused(answered, answer.message, answer.code)
-      else listener.onStored(answered, answer.seq)
-    },
-  }),
-  deny: ({ pending }, denied, { message, code }) => ({
-    pending: pending.filter(({ draft }) => !denied.includes(draft)),
-    tell(listener) {
-      for (const draft of denied) listener.onRefused(draft, message, code)
-    },
-  }),
-  summary: ({ pending: { length } }) => ({
-    unstored: length,
-    kept: 0,
-    isFull: false,
-    isSaved: true,
-  }),
 })
 
 export class Outbox {
@@ -171,7 +163,7 @@ export class Outbox {
   policy: OutboxPolicy
   /** Without one, drafts end with the window. */
   keeper: OutboxKeeper | null = null
-  #drafts = noDrafts
+  #drafts: Drafts = { pending: [], held: [] }
   /** Null while there is no connection, or the server is busy. */
   #round: SendRound | null = null
   #stopTimer = nothingPlanned
@@ -184,7 +176,13 @@ export class Outbox {
   }
 
   get state(): OutboxState {
-    return { ...this.policy.summary(this.#drafts), ...this.keeper?.state }
+    return {
+      unstored: this.#drafts.pending.reduce((sum, { edits }) => sum + edits, 0),
+      kept: 0,
+      isFull: this.#drafts.pending.some(({ isOver }) => isOver),
+      isSaved: true,
+      ...this.keeper?.state,
+    }
   }
 
   get drafts(): Drafts {
@@ -206,11 +204,9 @@ export class Outbox {
     body: Bodies[K],
     later: readonly PendingDraft[] = [],
   ): Draft<K> | null {
-    const { window, timers } = this.#options
-    const message = { channel, kind, from: window, at: timers.now(), body }
-    const pending = this.#drafts.pending.filter((one) => !later.includes(one))
-    const isConnected = this.#round !== null
-    const change = this.policy.add({ ...this.#drafts, pending }, message, this.#nextId, isConnected)
+    const message = { channel, kind, from: this.#options.window, at: this.#options.timers.now(), body }
+    const drafts = { ...this.#drafts, pending: this.#drafts.pending.filter((one) => !later.includes(one)) }
+    const change = this.policy.add(drafts, message, this.#nextId, this.#round !== null)
     if (!change) return null
     this.change({ ...change, pending: [...change.pending, ...later] })
     return change.pending.at(-1)?.draft as Draft<K>
@@ -250,17 +246,16 @@ export class Outbox {
     return this.#drafts.pending.map((one) => this.#leaving(one))
   }
 
-  /** The server does not let this window in, or not these messages. */
-  refuse(error: RefusedError, isMeant: (draft: Draft) => boolean = () => true): void {
-    const denied = this.#drafts.pending.map(({ draft }) => draft).filter(isMeant)
-    if (denied.length > 0) this.change(this.policy.deny(this.#drafts, denied, error))
+  /** The server does not let this window in, or not to this channel. */
+  refuse(error: RefusedError, channel?: string): void {
+    this.#end(({ draft }) => !channel || draft.channel === channel, error, this.policy.denied)
   }
 
   /** Stops sending and notifying. */
   close(): void {
     this.#begin(null)
     this.keeper?.close()
-    this.#drafts = noDrafts
+    this.#drafts = { pending: [], held: [] }
   }
 
   /** Its draft, with all that was merged into it. */
@@ -305,10 +300,11 @@ export class Outbox {
 
   #send(pending: PendingDraft, round: SendRound): void {
     const draft = this.#leaving(pending)
+    const isSent = (one: PendingDraft) => one.draft === draft
     round.send(draft).then(
-      (stored) => this.#end(draft, stored),
+      (stored) => this.#end(isSent, stored),
       (error) => {
-        if (error instanceof RefusedError) this.#end(draft, error)
+        if (error instanceof RefusedError) this.#end(isSent, error, this.policy.refused)
         // Failures of a finished round are ignored.
         else if (round !== this.#round) return
         else if (error instanceof BusyError) {
@@ -327,8 +323,23 @@ export class Outbox {
   }
 
   /** A resent draft may be answered twice; the first answer counts. */
-  #end(answered: Draft, answer: Stored | RefusedError): void {
-    if (this.#drafts.pending.some(({ draft }) => draft === answered))
-      this.change(this.policy.answer(this.#drafts, answered, answer, this.#nextId))
+  #end<Answer extends Stored | RefusedError>(
+    isMeant: (pending: PendingDraft) => boolean,
+    answer: Answer,
+    instead?: Instead<Answer>,
+  ): void {
+    const drafts = this.#drafts
+    const ended = drafts.pending.filter(isMeant)
+    if (ended.length === 0) return
+    const change: Change = {
+      pending: drafts.pending.filter((one) => !isMeant(one)),
+      tell(listener) {
+        for (const { draft } of ended)
+          if (answer instanceof RefusedError) listener.onRefused(draft, answer.message, answer.code)
+          else listener.onStored(draft, answer.seq)
+      },
+      ...instead?.(drafts, ended, answer, this.#nextId),
+    }
+    this.change(this.policy.admit?.(change) ?? change)
   }
 }

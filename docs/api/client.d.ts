@@ -35,9 +35,9 @@ declare class CrosswindProvider {
   readonly url: string;
   readonly roomname: string;
   shouldConnect: boolean;
-  refused: RefusedError | null;
   constructor(url: string | URL, roomname: string, doc: Y.Doc, options?: ProviderOptions);
   get synced(): boolean;
+  get refused(): RefusedError | null;
   get unsaved(): number;
   get saved(): boolean;
   whenSaved(): Promise<void>;
@@ -132,7 +132,7 @@ declare class Outbox {
   disconnect(): void;
   flush(): void;
   leave(): readonly Draft[];
-  refuse(error: RefusedError, isMeant?: (draft: Draft) => boolean): void;
+  refuse(error: RefusedError, channel?: string): void;
   close(): void;
   complete(pending: PendingDraft): Draft;
   report(): void;
@@ -620,12 +620,12 @@ interface OutboxOptions {
   readonly timers: Timers;
 }
 interface OutboxPolicy {
-  add(drafts: Drafts, message: Omit<Draft, 'id'>, nextId: () => string, isConnected: boolean): (Change & Pick<Drafts, 'pending'>) | null;
-  answer(drafts: Drafts, answered: Draft, answer: Stored | RefusedError, nextId: () => string): Change;
-  deny(drafts: Drafts, denied: readonly Draft[], refusal: RefusedError): Change;
-  complete?(pending: PendingDraft): Partial<PendingDraft>;
+  readonly add: (drafts: Drafts, message: Omit<Draft, 'id'>, nextId: () => string, isConnected: boolean) => (Change & Pick<Drafts, 'pending'>) | null;
+  readonly refused?: Instead<RefusedError> | undefined;
+  readonly denied?: Instead<RefusedError> | undefined;
+  readonly admit?: ((change: Change) => Change) | undefined;
+  readonly complete?: (pending: PendingDraft) => Partial<PendingDraft>;
   readonly mergesUpdates?: boolean;
-  summary(drafts: Drafts): OutboxState;
 }
 interface OutboxState {
   readonly unstored: number;
@@ -864,6 +864,7 @@ type Fall = 'blocked' | 'unsupported' | 'flapping' | 'full';
 type Follow = (address: string, signal: AbortSignal, onText: (text: string) => void) => Promise<void>;
 type FrameFormat = 'polar' | 'uv' | 'nmea' | 'tunnel';
 type HttpVersion = (typeof httpVersions)[number];
+type Instead<Answer> = (drafts: Drafts, ended: readonly PendingDraft[], answer: Answer, nextId: () => string) => Change | null;
 type Interval = readonly [low: number, high: number];
 type Kind = keyof Bodies;
 type Listener<Event extends EventName> = (...given: ProviderEvents[Event]) => void;
