@@ -259,7 +259,7 @@ export class CrosswindProvider {
       this.#emit('connection-close', { reason: reason ?? '' }, this)
     if (status !== 'open') this.#setSynced(false)
     this.#emit('status', { status: statuses[status] })
-    if (status === 'open') this.#sync.opened()
+    if (status === 'open') this.#sync.connected()
   }
 
   /** The application does not let this client in, or the channel does not exist; null: the connection was closed. */

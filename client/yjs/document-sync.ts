@@ -17,6 +17,7 @@ import {
   pendingIn,
 } from './updates.ts'
 
+/** All messages of a channel up to a cursor, which a server may send with its page. */
 export interface DocumentStart {
   readonly messages: readonly Message[]
   readonly cursor: string
@@ -83,7 +84,7 @@ export class DocumentSync {
   #phase: Phase = 'closed'
   /** How often the phase has changed: what was begun in an earlier turn is of no use. */
   #turn = 0
-  /** Document that the page had at first; null once something newer is known. */
+  /** Null once something newer is known. */
   #start: DocumentStart | null
   #channel: Following | null = null
   /** The channel's, once it is there. */
@@ -128,6 +129,7 @@ export class DocumentSync {
     return this.#start?.cursor
   }
 
+  /** Compares the document with the channel's log, and sends what the log lacks. */
   open(channel: Following): void {
     this.#channel = channel
     channel.link.then((link) => {
@@ -137,7 +139,7 @@ export class DocumentSync {
     else void this.#compare()
   }
 
-  /** If the outbox serves other channels, too (`isShared`), its drafts are sent, whatever they build on. */
+  /** `isShared`: the connection stays open, and sends the document's drafts, whatever they build on. */
   close(isShared: boolean): void {
     clearTimeout(this.#timer)
     // Their outcome will not be reported.
@@ -157,7 +159,7 @@ export class DocumentSync {
   }
 
   /** The connection is open, or open again. */
-  opened(): void {
+  connected(): void {
     if (this.#phase === 'caughtUp') this.#listener.onCaughtUp()
     else if (this.#phase === 'refused' || this.#phase === 'unreadable') void this.#compare()
   }
@@ -181,6 +183,7 @@ export class DocumentSync {
     this.#listener.onNewLog()
   }
 
+  /** Applies the updates among these. */
   apply(messages: readonly Draft[]): void {
     const before = pendingIn(this.#doc)
     applyUpdates(this.#doc, messages, this.#options.origin)
