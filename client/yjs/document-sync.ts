@@ -168,7 +168,7 @@ export class DocumentSync {
   async joined(streamStart: string): Promise<void> {
     this.#streamStart = streamStart
     const start = this.#start
-    if (!start) return
+    if (!start || this.#phase !== 'joining') return
     this.#start = null
     if (streamStart !== start.cursor) await this.#compare(start.cursor, start.messages)
     else this.#caughtUp(this.#uncertain > 0 ? this.#differenceTo(start.messages) : null)
