@@ -69,7 +69,8 @@ export default [
     plugins: [
       {
         name: 'door',
-        resolveId: (id) => (id === './connect.ts' ? { id: '@crosswind/client', external: true } : null),
+        resolveId: (id) =>
+          /^\.\.?\/connect\.ts$/.test(id) ? { id: '@crosswind/client', external: true } : null,
       },
     ],
     output: { file: 'client/dist/yjs.js' },

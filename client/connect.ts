@@ -311,7 +311,7 @@ export class Crosswind {
   #refuse(name: string, follower: Follower, error: unknown): void {
     if (this.#ending.signal.aborted || !this.#forget(name, follower)) return
     follower.refusal = error
-    this.#then((link) => link.outbox.refuse(asRefused(error), ({ channel }) => channel === name))
+    this.#then((link) => link.outbox.refuse(asRefused(error), name))
     follower.end()
   }
 

@@ -6,7 +6,6 @@ import type { Clock } from '../protocol/time.ts'
 import { trace, turnOnTraces } from '../protocol/trace.ts'
 import type { WakeUp } from './browser-services.ts'
 import { Link, type LinkListener, type LinkOptions, type LinkState } from './link.ts'
-import type { Drafts } from './outbox.ts'
 import { BusyError, type OpenTransport, type WebTransport } from './transports/transport.ts'
 
 /**
@@ -24,10 +23,10 @@ export function debug(
   return TracedLink
 }
 
-class TracedLink<All extends Drafts = Drafts> extends Link<All> {
+class TracedLink extends Link {
   readonly #teller: Teller
 
-  constructor(options: LinkOptions<All>, listener: LinkListener) {
+  constructor(options: LinkOptions, listener: LinkListener) {
     const teller = new Teller(options.window, options.timers.now)
     const traced = Object.entries(options.transports).map(([name, one]) => [name, teller.tracing(one)])
     super({ ...options, transports: Object.fromEntries(traced) }, teller.before(listener))

@@ -2,7 +2,6 @@
 
 import type { Draft, UpdateBody } from '../protocol/messages.ts'
 import type { Random } from '../protocol/time.ts'
-import type { UnstoredDraft } from './draft-database.ts'
 import {
   type Bounds,
   bytesOf,
@@ -12,35 +11,20 @@ import {
   type OutboxPolicy,
   type PendingDraft,
   pendingDraft,
-  plainPolicy,
 } from './outbox.ts'
-import { RefusedError } from './transports/transport.ts'
-
-export interface DocumentDraft extends PendingDraft, UnstoredDraft {
-  readonly edits: number
-  /** Exceeds the bounds: kept in this window only. */
-  readonly isOver: boolean
-  /** Its first id was refused: if this one is, too, so is the draft. */
-  readonly isRenamed: boolean
-}
-
-export interface DocumentDrafts extends Drafts {
-  readonly pending: readonly DocumentDraft[]
-  readonly held: readonly DocumentDraft[]
-}
 
 export interface DocumentPolicyOptions {
-  /** Its name. */
+  /** The window's name. */
   readonly window: string
   readonly bounds: Bounds
   readonly random: Random
-  /** Whether a refused draft is held, for a window that may send it. Default: if this one may not write. */
+  /** Returns true to hold a refused draft for a window that may send it. Default: if this one may not write. */
   readonly isHeld?: (draft: Draft, code: string) => boolean
-  /** Drafts wait, untold, while the server does not let the window in. */
+  /** While the server does not let the window in, drafts wait, unreported. By default they are refused. */
   readonly waitsIfDenied?: boolean
 }
 
-/** Refusals of the name, not of the content, which is sent again under this window's name. */
+/** Refusals of the name, not of the content, which is then resent under this window's name. */
 const nameRefusals: readonly string[] = ['id-taken', 'not-your-name']
 
 /** Refusals of the user, not of the content: another user of this browser may have a session now. */
@@ -49,74 +33,52 @@ const accessRefusals: readonly string[] = ['not-invited-there', 'read-only-invit
 const isAccessRefusal = (_draft: Draft, code: string) => accessRefusals.includes(code)
 
 /**
- * At the bounds, an update is kept in this window only: later ones build on it. Anything else is rejected.
+ * For documents. Over the bounds, an update is kept in this window only, since later ones build on it; any other
+ * message is rejected. A draft whose name is refused is resent under another; other refusals end a draft or, by
+ * `isHeld`, hold it.
  */
-export function documentPolicy(options: DocumentPolicyOptions): OutboxPolicy<DocumentDrafts> {
-  const { bounds } = options
-  const plain = plainPolicy(bounds)
+export function documentPolicy(options: DocumentPolicyOptions): OutboxPolicy {
+  const { bounds, waitsIfDenied = false } = options
   return {
-    none: { pending: [], held: [] },
     add({ pending }, message, nextId) {
-      const added = documentDraft({ draft: { id: nextId(), ...message }, edits: 1 })
+      const added = pendingDraft({ id: nextId(), ...message })
       const bytes = pending.reduce((sum, one) => sum + one.bytes, added.bytes)
       const isOver = pending.length >= bounds.messages || bytes > bounds.bytes
       if (isOver && message.kind !== 'update') return null
       return { pending: [...pending, { ...added, isOver }] }
     },
-    answer(drafts, ended, answer, nextId, isDenied) {
-      if (isDenied && options.waitsIfDenied) return {}
-      const usual = plain.answer(drafts, ended, answer, nextId) as Change<DocumentDrafts>
-      const [draft] = ended
-      const other =
-        draft && !isDenied && answer instanceof RefusedError
-          ? afterRefusal(drafts, draft, answer.code, nextId, options)
-          : null
-      const { pending = [], ...rest } = { ...usual, ...other }
-      return { ...rest, pending: withinBounds(pending, bounds) }
+    // A message of an application has an answer under its id.
+    refused: (drafts, [ended], { code }, nextId) =>
+      ended && ended.draft.kind !== 'json' ? afterRefusal(drafts, ended, code, nextId, options) : null,
+    denied: ({ pending }) => (waitsIfDenied ? { pending, tell: undefined } : null),
+    admit({ pending = [], ...rest }) {
+      let free = bounds.bytes
+      let isFull = false
+      const admitted = pending.map((one, place) => {
+        free -= one.bytes
+        if (one.isOver && (place >= bounds.messages || free < 0)) isFull = true
+        return one.isOver && !isFull ? { ...one, isOver: false } : one
+      })
+      return { ...rest, pending: admitted }
     },
-    summary: ({ pending }) => ({
-      unstored: pending.reduce((sum, { edits }) => sum + edits, 0),
-      persisted: 0,
-      isFull: pending.some(({ isOver }) => isOver),
-      canPersist: true,
-    }),
   }
-}
-
-export const documentDraft = ({ draft, edits }: UnstoredDraft): DocumentDraft => ({
-  ...pendingDraft(draft),
-  edits,
-  isOver: false,
-  isRenamed: false,
-})
-
-/** Accepts drafts that exceeded the bounds, in order, as room becomes available. */
-function withinBounds(pending: readonly DocumentDraft[], { messages, bytes }: Bounds) {
-  let free = bytes
-  let isFull = false
-  return pending.map((one, place) => {
-    free -= one.bytes
-    isFull ||= one.isOver && (place >= messages || free < 0)
-    return one.isOver && !isFull ? { ...one, isOver: false } : one
-  })
 }
 
 /** Returns the changes after a refusal; null if it just ends the draft. */
 function afterRefusal(
-  { pending, held }: DocumentDrafts,
-  draft: Draft,
+  { pending, held }: Drafts,
+  ended: PendingDraft,
   code: string,
   nextId: () => string,
   { window, random, isHeld = isAccessRefusal }: DocumentPolicyOptions,
-): Change<DocumentDrafts> | null {
-  const ended = pending.find((one) => one.draft === draft)
-  // A message of an application has an answer under its id.
-  if (!ended || draft.kind === 'json') return null
-  if (!nameRefusals.includes(code) || ended.isRenamed)
+): Change | null {
+  const { draft, edits, isRenamed } = ended
+  if (!nameRefusals.includes(code) || isRenamed)
     return isHeld(draft, code) ? { held: [...held, ended] } : null
   const id = `${nextId()}r${Math.floor(random() * 36 ** 8).toString(36)}`
-  const again: DocumentDraft = {
-    ...documentDraft({ ...ended, draft: { ...draft, id, from: window } }),
+  const again: PendingDraft = {
+    ...pendingDraft({ ...draft, id, from: window }),
+    edits,
     isRenamed: true,
   }
   const rest = pending.filter((one) => one !== ended)
@@ -126,8 +88,11 @@ function afterRefusal(
   }
 }
 
-/** As for documents, except that messages survive a refusal of the whole window, and updates any refusal. */
-export function keptPolicy(options: DocumentPolicyOptions): OutboxPolicy<DocumentDrafts> {
+/**
+ * For drafts that outlive their window: as for documents, except that messages survive a refusal of the whole
+ * window, and updates any refusal.
+ */
+export function keptPolicy(options: DocumentPolicyOptions): OutboxPolicy {
   const documents = documentPolicy({
     ...options,
     // The draft may contain valid updates beside the refused one, or build on updates that wait in another
@@ -135,19 +100,21 @@ export function keptPolicy(options: DocumentPolicyOptions): OutboxPolicy<Documen
     isHeld: ({ kind }, code) => kind === 'update' && code !== 'not-your-client',
   })
   return {
-    none: documents.none,
-    summary: documents.summary,
+    refused: documents.refused,
+    admit: documents.admit,
     add(drafts, message, nextId, isConnected) {
       // A copy, since the application may change its object; as JSON, since IndexedDB accepts fewer values.
       const body = JSON.parse(JSON.stringify(message.body))
       return documents.add(drafts, { ...message, body }, nextId, isConnected)
     },
-    answer(drafts, ended, answer, nextId, isDenied) {
-      if (!isDenied) return documents.answer(drafts, ended, answer, nextId)
-      // Callers of this window get their answer.
-      const own = ended.filter(({ from }) => from === options.window)
-      return { tell: documents.answer(drafts, own, answer, nextId, isDenied).tell }
-    },
+    denied: ({ pending }, denied, { message, code }) => ({
+      pending,
+      tell(listener) {
+        // Callers of this window get their answer.
+        for (const { draft } of denied)
+          if (draft.from === options.window) listener.onRefused(draft, message, code)
+      },
+    }),
   }
 }
 
@@ -171,19 +138,15 @@ const maxGrownBytes = 16_384
 const manyDrafts = 64
 
 /** The same policy, but waiting updates are merged, and split again if the server refuses them as too large. */
-export function mergingPolicy<All extends Drafts>(
-  policy: OutboxPolicy<All>,
-  merging: Merging,
-): OutboxPolicy<All> {
+export function mergingPolicy(policy: OutboxPolicy, merging: Merging): OutboxPolicy {
   const { mergeUpdates, pauseMs = 0, maxBytes = maxGrownBytes, ignoresBounds = false } = merging
   const { minQueued = pauseMs > 0 ? 1 : manyDrafts } = merging
-  type Pending = All['pending'][number]
 
   /** Null unless the newest draft is an unsent update of this window with room for another. */
-  function join(pending: readonly Pending[], { channel, kind, from, at, body }: Omit<Draft, 'id'>) {
+  function join(pending: readonly PendingDraft[], { channel, kind, from, at, body }: Omit<Draft, 'id'>) {
     const newest = pending.at(-1)
     if (newest?.state !== 'waiting' || pending.length < minQueued) return null
-    const { draft, bytes, edits = 1, parts = [draft.body as UpdateBody], leavesAt } = newest
+    const { draft, bytes, edits, parts = [draft.body as UpdateBody], leavesAt } = newest
     if (kind !== 'update' || draft.kind !== kind || draft.channel !== channel || draft.from !== from)
       return null
     const update = body as UpdateBody
@@ -197,24 +160,19 @@ export function mergingPolicy<All extends Drafts>(
     return { draft: merged, bytes: bytesOf(merged), isComplete: true }
   }
 
-  function overflow(
-    { pending }: All,
-    message: Omit<Draft, 'id'>,
-    nextId: () => string,
-  ): (Change<All> & Pick<All, 'pending'>) | null {
+  /** Null unless it is an update that is accepted beyond the policy's bounds. */
+  function overflow({ pending }: Drafts, message: Omit<Draft, 'id'>, nextId: () => string) {
     if (!ignoresBounds || message.kind !== 'update') return null
-    const change: Change & Drafts = { pending: [...pending, pendingDraft({ id: nextId(), ...message })] }
-    return change as Change<All> & Pick<All, 'pending'>
+    return { pending: [...pending, pendingDraft({ id: nextId(), ...message })] }
   }
 
   /** Null unless it was merged in this window. */
-  function halve({ pending }: All, refused: Draft | undefined, nextId: () => string): Change<All> | null {
-    const old = pending.find(({ draft }) => draft === refused)
-    const { draft, edits = 0, parts = [] } = old ?? {}
-    if (!draft || parts.length < 2) return null
+  function halve({ pending }: Drafts, refused: PendingDraft, nextId: () => string): Change | null {
+    const { draft, edits, parts = [] } = refused
+    if (parts.length < 2) return null
     const middle = Math.ceil(parts.length / 2)
-    const half = (some: readonly UpdateBody[], edits: number): Pending => ({
-      ...old,
+    const half = (some: readonly UpdateBody[], edits: number): PendingDraft => ({
+      ...refused,
       ...merge({ ...draft, id: nextId() }, some),
       state: 'waiting',
       leavesAt: 0,
@@ -223,22 +181,19 @@ export function mergingPolicy<All extends Drafts>(
     })
     const later = parts.slice(middle)
     const halves = [half(parts.slice(0, middle), edits - later.length), half(later, later.length)]
-    const rest = pending.filter((one) => one !== old)
-    const change: Change = {
+    const rest = pending.filter((one) => one !== refused)
+    return {
       // Drafts in flight stay before those that wait.
       pending: [...rest.filter(isInFlight), ...halves, ...rest.filter((one) => !isInFlight(one))],
       tell: (listener) => listener.onRenamed?.(draft.id, ...halves.map((one) => one.draft)),
     }
-    return change as Change<All>
   }
 
   return {
-    none: policy.none,
     mergesUpdates: true,
-    summary: policy.summary,
     add(drafts, message, nextId, isConnected) {
       const joined = join(drafts.pending, message)
-      if (joined) return { pending: [...drafts.pending.slice(0, -1), joined] } as unknown as Change<All> & All
+      if (joined) return { pending: [...drafts.pending.slice(0, -1), joined] }
       const change = policy.add(drafts, message, nextId, isConnected) ?? overflow(drafts, message, nextId)
       const added = change?.pending.at(-1)
       if (!change || !added || message.kind !== 'update' || !isConnected || pauseMs === 0) return change
@@ -246,11 +201,13 @@ export function mergingPolicy<All extends Drafts>(
       const leavesAt = Math.max(message.at, (drafts.leavesAt ?? Number.NEGATIVE_INFINITY) + pauseMs)
       return { ...change, leavesAt, pending: [...change.pending.slice(0, -1), { ...added, leavesAt }] }
     },
-    answer(drafts, ended, answer, nextId, isDenied) {
-      const isTooLarge = 'code' in answer && answer.code === 'too-large'
-      const halves = isTooLarge ? halve(drafts, ended[0], nextId) : null
-      return halves ?? policy.answer(drafts, ended, answer, nextId, isDenied)
+    refused(drafts, ended, refusal, nextId) {
+      const [refused] = ended
+      const halves = refused && refusal.code === 'too-large' ? halve(drafts, refused, nextId) : null
+      return halves ?? policy.refused?.(drafts, ended, refusal, nextId) ?? null
     },
+    denied: policy.denied,
+    admit: policy.admit,
     complete: ({ draft, parts, isComplete }) => (parts && isComplete === false ? merge(draft, parts) : {}),
   }
 }

@@ -1,10 +1,9 @@
 // Keeps an outbox's drafts in this browser until they end.
 
 import type { Cancel, Timers } from '../protocol/time.ts'
-import { type DocumentDraft, type DocumentDrafts, documentDraft } from './document-policy.ts'
 import type { UnstoredDraft } from './draft-database.ts'
 import type { DraftStore } from './draft-store.ts'
-import type { Outbox, OutboxKeeper } from './outbox.ts'
+import { type Outbox, type OutboxKeeper, type PendingDraft, pendingDraft } from './outbox.ts'
 
 interface DraftKeeperParts {
   readonly window: string
@@ -28,7 +27,7 @@ interface Copy {
 const saveDelayMs = 250
 
 export class DraftKeeper implements OutboxKeeper {
-  readonly #outbox: Outbox<DocumentDrafts>
+  readonly #outbox: Outbox
   readonly #parts: DraftKeeperParts
   /** By id, including drafts that have ended, until their copies are removed. */
   readonly #copies = new Map<string, Copy>()
@@ -37,7 +36,7 @@ export class DraftKeeper implements OutboxKeeper {
   #isClosed = false
 
   /** From now on, the outbox reports changes to this keeper. */
-  constructor(outbox: Outbox<DocumentDrafts>, parts: DraftKeeperParts) {
+  constructor(outbox: Outbox, parts: DraftKeeperParts) {
     this.#outbox = outbox
     this.#parts = parts
     parts.store.onGone = () => this.#saveAgain()
@@ -45,9 +44,8 @@ export class DraftKeeper implements OutboxKeeper {
   }
 
   get state() {
-    const written = this.#outbox.drafts.pending.map(
-      ({ draft: { id } }) => this.#copies.get(id)?.persisted ?? 0,
-    )
+    const { pending } = this.#outbox.drafts
+    const written = pending.map(({ draft: { id } }) => this.#copies.get(id)?.persisted ?? 0)
     return { persisted: written.reduce((sum, edits) => sum + edits, 0), canPersist: this.#canPersist }
   }
 
@@ -66,8 +64,9 @@ export class DraftKeeper implements OutboxKeeper {
       ({ draft, state }) => isFirst && draft.from === window && state !== 'inFlight',
     )
     const earlier = pending.filter((one) => !later.includes(one))
+    const added = adopted.map(({ draft, edits }): PendingDraft => ({ ...pendingDraft(draft), edits }))
     outbox.change({
-      pending: [...earlier, ...adopted.map(documentDraft), ...later],
+      pending: [...earlier, ...added, ...later],
       tell: (listener) => listener.onAdopted?.(adopted.map(({ draft }) => draft)),
     })
   }
@@ -117,7 +116,7 @@ export class DraftKeeper implements OutboxKeeper {
   }
 
   /** Its copy has all its edits, or will have them. */
-  #isCurrent({ draft, edits }: DocumentDraft): boolean {
+  #isCurrent({ draft, edits }: PendingDraft): boolean {
     return this.#copies.get(draft.id)?.newestWrite?.edits === edits
   }
 
@@ -125,7 +124,7 @@ export class DraftKeeper implements OutboxKeeper {
   #copyOf({
     draft: { id },
     edits,
-  }: DocumentDraft): [id: string, copy: Copy, write: { readonly edits: number }] {
+  }: PendingDraft): [id: string, copy: Copy, write: { readonly edits: number }] {
     const copy = this.#copies.get(id) ?? { state: 'writing', persisted: 0, newestWrite: null }
     const write = { edits }
     copy.newestWrite = write

@@ -22,7 +22,7 @@ import type { Sleeper, WakeUp } from './browser-services.ts'
 import { Connection } from './connection.ts'
 import { Fallback, type FallbackReason } from './fallback.ts'
 import type { LinkClock } from './link-clock.ts'
-import { bytesOf, type Drafts, isInFlight, type Outbox, type OutboxListener } from './outbox.ts'
+import { bytesOf, isInFlight, type Outbox, type OutboxListener } from './outbox.ts'
 import { Retry } from './retry.ts'
 import { ShownWindows } from './shown-windows.ts'
 import { asClosing, sendLast } from './transports/http.ts'
@@ -51,11 +51,11 @@ export interface LinkState {
   readonly clock: ClockReading | null
 }
 
-export interface LinkOptions<All extends Drafts = Drafts> {
+export interface LinkOptions {
   readonly window: string
   readonly timers: Timers
   readonly random: Random
-  readonly outbox: (listener: OutboxListener) => Outbox<All>
+  readonly outbox: (listener: OutboxListener) => Outbox
   readonly mode: LinkMode
   /** Modes to fall back to. */
   readonly modes: readonly LinkMode[]
@@ -111,9 +111,9 @@ const lateMs = 700
  * The link is opening from `open` until the welcome, then open. When the connection ends, a candidate takes
  * over or the link waits: for a pause, a renewed session or `wake`; then it opens again.
  */
-export class Link<All extends Drafts = Drafts> implements Sleeper {
-  readonly outbox: Outbox<All>
-  readonly #options: LinkOptions<All>
+export class Link implements Sleeper {
+  readonly outbox: Outbox
+  readonly #options: LinkOptions
   readonly #listener: LinkListener
   #fallback: Fallback
   readonly #retry: Retry
@@ -143,7 +143,7 @@ export class Link<All extends Drafts = Drafts> implements Sleeper {
   #state: Omit<LinkState, 'clock'> | null = null
 
   /** Call `open` to begin. */
-  constructor(options: LinkOptions<All>, listener: LinkListener) {
+  constructor(options: LinkOptions, listener: LinkListener) {
     const { timers, random, platform } = options
     this.#options = options
     this.#listener = listener

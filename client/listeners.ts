@@ -19,6 +19,9 @@ export function tell<Given extends readonly unknown[]>(
     }
 }
 
+/** Calls it, and reports its error. */
+export const attempt = (work: () => void): void => tell([work])
+
 /** Throws the error where no caller catches it, so that the platform reports it. */
 export function report(error: unknown): void {
   queueMicrotask(() => {

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import type { Bodies, Draft, Stored, UpdateBody } from '../protocol/messages.ts'
 import { createManualTime } from '../protocol/testing.ts'
 import { createSeededRandom, type Random } from '../protocol/time.ts'
-import { type DocumentDrafts, documentPolicy, keptPolicy, mergingPolicy } from './document-policy.ts'
+import { documentPolicy, keptPolicy, mergingPolicy } from './document-policy.ts'
 import type { UnstoredDraft } from './draft-database.ts'
 import { DraftKeeper } from './draft-keeper.ts'
 import { isInFlight, Outbox } from './outbox.ts'
@@ -63,7 +63,7 @@ class Life {
   readonly #door: Door
   readonly #random: Random
   readonly #time = createManualTime(0)
-  readonly #outbox: Outbox<DocumentDrafts>
+  readonly #outbox: Outbox
   readonly #keeper: DraftKeeper
   readonly #store = {
     write: (added: readonly UnstoredDraft[], removed: readonly string[]) => this.#write(added, removed),
@@ -361,7 +361,7 @@ class Life {
     const meant = [...this.#live].filter(([, { channel }]) => channel === 'one')
     const answered: string[] = []
     if (this.#door === 'drafts') this.#answered = answered
-    this.#outbox.refuse(new RefusedError('no-session', 'No.'), ({ channel }) => channel === 'one')
+    this.#outbox.refuse(new RefusedError('no-session', 'No.'), 'one')
     this.#answered = null
     if (this.#door === 'page') for (const [id] of meant) assert.equal(this.#endings.get(id), 'refused')
     else

@@ -125,6 +125,20 @@ test('keeps drafts in order, whichever of them is stored', async () => {
   assert.equal(outbox.state.unstored, 9)
 })
 
+test('updates that are merged count each, whatever policy merges them', () => {
+  const policy = mergingPolicy(plainPolicy(), {
+    minQueued: 1,
+    mergeUpdates: (updates) => ({ update: updates.map(({ update }) => update).join('+') }),
+  })
+  const outbox = new Outbox({ window: 'w1', timers: createManualTime(0) }, policy, {
+    onOutbox: () => undefined,
+    onStored: () => undefined,
+    onRefused: () => undefined,
+  })
+  for (const update of ['a', 'b', 'c']) outbox.publish('main', 'update', { update })
+  assert.deepEqual([outbox.drafts.pending.length, outbox.state.unstored], [1, 3])
+})
+
 test('a renamed draft moves to the end, and its size counts', async () => {
   const again = 'w1-3r100000000'
   const drafts = [draft(0, { channel: 'other', id: again }), draft(2), draft(4)]
@@ -750,7 +764,7 @@ test('drafts end when the server refuses the window, and are not sent later; new
   publish('one')
   publish('other')
   publish('one')
-  outbox.refuse(notLetIn, ({ channel }) => channel === 'one')
+  outbox.refuse(notLetIn, 'one')
   const sentence = 'no-session: The application does not allow this.'
   assert.deepEqual(refused, [`w1-1 ${sentence}`, `w1-3 ${sentence}`])
   outbox.disconnect()

@@ -36,25 +36,29 @@ export interface PendingDraft {
   leavesAt: number
   /** Size of its JSON in UTF-8. */
   readonly bytes: number
-  /** How many it contains, if a policy merges them. */
-  readonly edits?: number
+  /** Number of edits in it: several if a policy merged them. */
+  readonly edits: number
   /** Updates merged in it, in order, if this window merged them. */
   readonly parts?: readonly UpdateBody[]
   /** False while the draft lacks some of its parts. */
   readonly isComplete?: boolean
+  /** Exceeds the bounds: kept in this window only. */
+  readonly isOver?: boolean
+  /** Its first id was refused: if this one is, too, so is the draft. */
+  readonly isRenamed?: boolean
 }
 
 export interface Drafts {
   /** In sending order. */
   readonly pending: readonly PendingDraft[]
   /** Refused, and kept until their content reaches the log in another way. */
-  readonly held?: readonly PendingDraft[]
+  readonly held: readonly PendingDraft[]
   /** Departure of the newest update that had to wait, ms since the epoch. */
   readonly leavesAt?: number
 }
 
 /** Changes to drafts, and the call that reports them to the listener. */
-export type Change<All extends Drafts = Drafts> = Partial<All> & {
+export interface Change extends Partial<Drafts> {
   readonly tell?: ((listener: OutboxListener) => void) | undefined
 }
 
@@ -65,35 +69,39 @@ export interface Bounds {
 }
 
 /**
- * Behavior that differs between users of an outbox: functions of its drafts that do not modify them.
- * `nextId` numbers a draft of this window.
+ * Returns what replaces the end of these drafts: `pending` without them, and a `tell` that reports the answer. Null,
+ * or a field that is left out, leaves it as it is. `nextId` numbers a draft of this window.
  */
-export interface OutboxPolicy<All extends Drafts> {
-  /** Before the first message. */
-  readonly none: All
-  /** Adds a message as the last draft, or merges it into that one. Null if the bounds reject it. */
-  add(
-    drafts: All,
+type Instead<Answer> = (
+  drafts: Drafts,
+  ended: readonly PendingDraft[],
+  answer: Answer,
+  nextId: () => string,
+) => Change | null
+
+/**
+ * Decides which messages an outbox accepts. By default each is sent as it is, and ends with the server's answer; the
+ * optional hooks change that. They do not modify drafts. `mergingPolicy(plainPolicy(), …)` only adds merging, for
+ * example.
+ */
+export interface OutboxPolicy {
+  /** When a message is published: queues it as the last draft, or merges it into that one; null rejects it. */
+  readonly add: (
+    drafts: Drafts,
     message: Omit<Draft, 'id'>,
     nextId: () => string,
     isConnected: boolean,
-  ): (Change<All> & Pick<All, 'pending'>) | null
-  /**
-   * Ends drafts, or sends others instead. `isDenied`: the server does not let the window in, and said nothing
-   * of these drafts.
-   */
-  answer(
-    drafts: All,
-    ended: readonly Draft[],
-    answer: Stored | RefusedError,
-    nextId: () => string,
-    isDenied?: boolean,
-  ): Change<All>
-  /** It merges updates that wait. */
+  ) => (Change & Pick<Drafts, 'pending'>) | null
+  /** When the server refuses a draft: may hold it, or queue others in its place. */
+  readonly refused?: Instead<RefusedError> | undefined
+  /** When the server does not let this window in, or not to these drafts' channel: may keep them. */
+  readonly denied?: Instead<RefusedError> | undefined
+  /** When drafts have ended: may accept others that exceeded the bounds. */
+  readonly admit?: ((change: Change) => Change) | undefined
+  /** When a draft is sent or saved next: does what `add` postponed, such as merging. */
+  readonly complete?: (pending: PendingDraft) => Partial<PendingDraft>
+  /** True if `add` merges updates. */
   readonly mergesUpdates?: boolean
-  /** Returns changes to a draft before it is sent or saved. */
-  complete?(pending: All['pending'][number]): Partial<All['pending'][number]>
-  summary(drafts: All): OutboxState
 }
 
 /** Receives each change of the drafts, to keep them beyond the window's life. */
@@ -131,62 +139,53 @@ export const pendingDraft = (draft: Draft): PendingDraft => ({
   state: 'waiting',
   leavesAt: 0,
   bytes: bytesOf(draft),
+  edits: 1,
 })
 
 /** Default bounds for an application. */
 export const usualBounds: Bounds = { messages: 2000, bytes: 4_194_304 }
 
 /** In memory; each message is sent as it was given. */
-export const plainPolicy = ({ messages, bytes } = usualBounds): OutboxPolicy<Drafts> => ({
-  none: { pending: [] },
+export const plainPolicy = ({ messages, bytes } = usualBounds): OutboxPolicy => ({
   add({ pending }, message, nextId) {
     const all = [...pending, pendingDraft({ id: nextId(), ...message })]
     const fits = all.length <= messages && all.reduce((sum, one) => sum + one.bytes, 0) <= bytes
     return fits ? { pending: all } : null
   },
-  answer: ({ pending }, ended, answer) => ({
-    pending: pending.filter(({ draft }) => !ended.includes(draft)),
-    tell(listener) {
-      for (const draft of ended)
-        if (answer instanceof RefusedError) listener.onRefused(draft, answer.message, answer.code)
-        else listener.onStored(draft, answer.seq)
-    },
-  }),
-  summary: ({ pending: { length } }) => ({
-    unstored: length,
-    persisted: 0,
-    isFull: false,
-    canPersist: true,
-  }),
 })
 
-export class Outbox<All extends Drafts = Drafts> {
+export class Outbox {
   readonly #options: OutboxOptions
   readonly listeners: Set<OutboxListener>
   /** Channels whose drafts wait, until the page ends. */
   readonly paused = new Set<string>()
   /** May be replaced by one that adds to it. */
-  policy: OutboxPolicy<All>
+  policy: OutboxPolicy
   /** Without one, drafts end with the window. */
   keeper: OutboxKeeper | null = null
-  #drafts: All
+  #drafts: Drafts = { pending: [], held: [] }
   /** Null while there is no connection, or the server is busy. */
   #round: SendRound | null = null
   #stopTimer = nothingPlanned
   #numbers = 0
 
-  constructor(options: OutboxOptions, policy: OutboxPolicy<All>, listener: OutboxListener) {
+  constructor(options: OutboxOptions, policy: OutboxPolicy, listener: OutboxListener) {
     this.#options = options
     this.policy = policy
     this.listeners = new Set([listener])
-    this.#drafts = policy.none
   }
 
   get state(): OutboxState {
-    return { ...this.policy.summary(this.#drafts), ...this.keeper?.state }
+    return {
+      unstored: this.#drafts.pending.reduce((sum, { edits }) => sum + edits, 0),
+      persisted: 0,
+      isFull: this.#drafts.pending.some(({ isOver }) => isOver),
+      canPersist: true,
+      ...this.keeper?.state,
+    }
   }
 
-  get drafts(): All {
+  get drafts(): Drafts {
     return this.#drafts
   }
 
@@ -205,18 +204,16 @@ export class Outbox<All extends Drafts = Drafts> {
     body: Bodies[K],
     later: readonly PendingDraft[] = [],
   ): Draft<K> | null {
-    const { window, timers } = this.#options
-    const message = { channel, kind, from: window, at: timers.now(), body }
-    const pending = this.#drafts.pending.filter((one) => !later.includes(one))
-    const isConnected = this.#round !== null
-    const change = this.policy.add({ ...this.#drafts, pending }, message, this.#nextId, isConnected)
+    const message = { channel, kind, from: this.#options.window, at: this.#options.timers.now(), body }
+    const drafts = { ...this.#drafts, pending: this.#drafts.pending.filter((one) => !later.includes(one)) }
+    const change = this.policy.add(drafts, message, this.#nextId, this.#round !== null)
     if (!change) return null
     this.change({ ...change, pending: [...change.pending, ...later] })
     return change.pending.at(-1)?.draft as Draft<K>
   }
 
   /** Replaces drafts, notifies the listener, and sends and saves new ones. */
-  change({ tell, ...drafts }: Change<All>): void {
+  change({ tell, ...drafts }: Change): void {
     this.#drafts = { ...this.#drafts, ...drafts }
     if (tell) this.listeners.forEach(tell)
     this.#sendMore()
@@ -249,20 +246,20 @@ export class Outbox<All extends Drafts = Drafts> {
     return this.#drafts.pending.map((one) => this.#leaving(one))
   }
 
-  /** The server does not let this window in, or not these messages. */
-  refuse(error: RefusedError, isMeant: (draft: Draft) => boolean = () => true): void {
-    this.#end(isMeant, error, true)
+  /** The server does not let this window in, or not to this channel. */
+  refuse(error: RefusedError, channel?: string): void {
+    this.#end(({ draft }) => !channel || draft.channel === channel, error, this.policy.denied)
   }
 
   /** Stops sending and notifying. */
   close(): void {
     this.#begin(null)
     this.keeper?.close()
-    this.#drafts = this.policy.none
+    this.#drafts = { pending: [], held: [] }
   }
 
   /** Its draft, with all that was merged into it. */
-  complete(pending: All['pending'][number]): Draft {
+  complete(pending: PendingDraft): Draft {
     return Object.assign(pending, this.policy.complete?.(pending)).draft
   }
 
@@ -303,11 +300,11 @@ export class Outbox<All extends Drafts = Drafts> {
 
   #send(pending: PendingDraft, round: SendRound): void {
     const draft = this.#leaving(pending)
-    const isSent = (one: Draft) => one === draft
+    const isSent = (one: PendingDraft) => one.draft === draft
     round.send(draft).then(
       (stored) => this.#end(isSent, stored),
       (error) => {
-        if (error instanceof RefusedError) this.#end(isSent, error)
+        if (error instanceof RefusedError) this.#end(isSent, error, this.policy.refused)
         // Failures of a finished round are ignored.
         else if (round !== this.#round) return
         else if (error instanceof BusyError) {
@@ -326,8 +323,23 @@ export class Outbox<All extends Drafts = Drafts> {
   }
 
   /** A resent draft may be answered twice; the first answer counts. */
-  #end(isMeant: (draft: Draft) => boolean, answer: Stored | RefusedError, isDenied?: boolean): void {
-    const ended = this.#drafts.pending.map(({ draft }) => draft).filter(isMeant)
-    if (ended.length > 0) this.change(this.policy.answer(this.#drafts, ended, answer, this.#nextId, isDenied))
+  #end<Answer extends Stored | RefusedError>(
+    isMeant: (pending: PendingDraft) => boolean,
+    answer: Answer,
+    instead?: Instead<Answer>,
+  ): void {
+    const drafts = this.#drafts
+    const ended = drafts.pending.filter(isMeant)
+    if (ended.length === 0) return
+    const change: Change = {
+      pending: drafts.pending.filter((one) => !isMeant(one)),
+      tell(listener) {
+        for (const { draft } of ended)
+          if (answer instanceof RefusedError) listener.onRefused(draft, answer.message, answer.code)
+          else listener.onStored(draft, answer.seq)
+      },
+      ...instead?.(drafts, ended, answer, this.#nextId),
+    }
+    this.change(this.policy.admit?.(change) ?? change)
   }
 }

@@ -13,7 +13,7 @@ import type {
 import { type Mode, modeNamed, modes, type TransportName, transportNames } from '../protocol/modes.ts'
 import { createManualTime } from '../protocol/testing.ts'
 import type { Locks } from './browser-services.ts'
-import { type DocumentDrafts, documentPolicy } from './document-policy.ts'
+import { documentPolicy } from './document-policy.ts'
 import type { DraftDatabase, DraftRecord, UnstoredDraft } from './draft-database.ts'
 import { DraftKeeper } from './draft-keeper.ts'
 import { DraftStore } from './draft-store.ts'
@@ -285,7 +285,7 @@ export function openLink(change: Circumstances = {}) {
     ...change,
     window,
   })
-  const options: LinkOptions<DocumentDrafts> = {
+  const options: LinkOptions = {
     transports,
     baseFor: (http) => `https://localhost:${http}`,
     polling: { intervalMs: 1000, holdMs: 20_000 },

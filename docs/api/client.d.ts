@@ -36,9 +36,9 @@ declare class CrosswindProvider {
   readonly url: string;
   readonly roomname: string;
   shouldConnect: boolean;
-  refused: RefusedError | null;
   constructor(url: string | URL, roomname: string, doc: Y.Doc, options?: ProviderOptions);
   get synced(): boolean;
+  get refused(): RefusedError | null;
   get unsaved(): number;
   get saved(): boolean;
   whenSaved(): Promise<void>;
@@ -53,7 +53,7 @@ declare class CrosswindProvider {
 }
 declare class DraftKeeper implements OutboxKeeper {
   #private;
-  constructor(outbox: Outbox<DocumentDrafts>, parts: DraftKeeperParts);
+  constructor(outbox: Outbox, parts: DraftKeeperParts);
   get state(): {
     persisted: number;
     canPersist: boolean;
@@ -90,10 +90,10 @@ declare class HttpError extends Error {
   readonly retryAfterMs: number | null;
   constructor({ status, text }: Pick<Reply, 'status' | 'text'>);
 }
-declare class Link<All extends Drafts = Drafts> implements Sleeper {
+declare class Link implements Sleeper {
   #private;
-  readonly outbox: Outbox<All>;
-  constructor(options: LinkOptions<All>, listener: LinkListener);
+  readonly outbox: Outbox;
+  constructor(options: LinkOptions, listener: LinkListener);
   open(cursor?: string | null): void;
   get cursor(): string | null;
   publish<K extends Kind>(channel: string, kind: K, body: Bodies[K]): Draft<K> | null;
@@ -117,25 +117,25 @@ declare class LinkClock {
   wake(isVisible: boolean): void;
   take({ sent, received, at }: ClockAnswer, returnedAt: number): void;
 }
-declare class Outbox<All extends Drafts = Drafts> {
+declare class Outbox {
   #private;
   readonly listeners: Set<OutboxListener>;
   readonly paused: Set<string>;
-  policy: OutboxPolicy<All>;
+  policy: OutboxPolicy;
   keeper: OutboxKeeper | null;
-  constructor(options: OutboxOptions, policy: OutboxPolicy<All>, listener: OutboxListener);
+  constructor(options: OutboxOptions, policy: OutboxPolicy, listener: OutboxListener);
   get state(): OutboxState;
-  get drafts(): All;
+  get drafts(): Drafts;
   has(id: string): boolean;
   publish<K extends Kind>(channel: string, kind: K, body: Bodies[K], later?: readonly PendingDraft[]): Draft<K> | null;
-  change({ tell, ...drafts }: Change<All>): void;
+  change({ tell, ...drafts }: Change): void;
   connect(send: OpenTransport['send'], maxInFlight: number, onBroken: () => void): void;
   disconnect(): void;
   flush(): void;
   leave(): readonly Draft[];
-  refuse(error: RefusedError, isMeant?: (draft: Draft) => boolean): void;
+  refuse(error: RefusedError, channel?: string): void;
   close(): void;
-  complete(pending: All['pending'][number]): Draft;
+  complete(pending: PendingDraft): Draft;
   report(): void;
 }
 declare class RefusedError extends Error {
@@ -171,7 +171,7 @@ declare const httpVersions: readonly ['2', '1.1'];
 declare const longPolling: ChosenTransport;
 declare const modes: readonly Mode[];
 declare const newKey: () => string;
-declare const plainPolicy: ({ messages, bytes }?: Bounds) => OutboxPolicy<Drafts>;
+declare const plainPolicy: ({ messages, bytes }?: Bounds) => OutboxPolicy;
 declare const polling: ChosenTransport;
 declare const programs: Platform;
 declare const shareHere: (share: Share) => Share;
@@ -211,7 +211,7 @@ declare function differenceOfMeans(difference: number, { standardError, degreesO
   p: number;
 };
 declare function documentPath(channel: string): string;
-declare function documentPolicy(options: DocumentPolicyOptions): OutboxPolicy<DocumentDrafts>;
+declare function documentPolicy(options: DocumentPolicyOptions): OutboxPolicy;
 declare function drawNormal(random: Random): number;
 declare function fingerprintOf(key: string): Promise<string>;
 declare function holm(probabilities: readonly number[]): readonly number[];
@@ -235,7 +235,7 @@ declare function meanOfRatios(ratios: readonly number[], level?: number): {
   p: number;
 };
 declare function mergeUpdates(updates: readonly UpdateBody[]): UpdateBody;
-declare function mergingPolicy<All extends Drafts>(policy: OutboxPolicy<All>, merging: Merging): OutboxPolicy<All>;
+declare function mergingPolicy(policy: OutboxPolicy, merging: Merging): OutboxPolicy;
 declare function modeFor(transport: string, http: string): WindowMode | undefined;
 declare function modeNamed(name: string): Mode | undefined;
 declare function newName(prefix: string): string;
@@ -331,6 +331,9 @@ interface Bye {
   readonly message: string;
   readonly retryAfterMs: number;
 }
+interface Change extends Partial<Drafts> {
+  readonly tell?: ((listener: OutboxListener) => void) | undefined;
+}
 interface ChosenTransport extends WebTransport {
   readonly modes: readonly TransportMode[];
 }
@@ -389,15 +392,6 @@ interface Cursor {
 interface DeletionBody {
   readonly deleted: boolean;
 }
-interface DocumentDraft extends PendingDraft, UnstoredDraft {
-  readonly edits: number;
-  readonly isOver: boolean;
-  readonly isRenamed: boolean;
-}
-interface DocumentDrafts extends Drafts {
-  readonly pending: readonly DocumentDraft[];
-  readonly held: readonly DocumentDraft[];
-}
 interface DocumentPolicyOptions {
   readonly window: string;
   readonly bounds: Bounds;
@@ -448,7 +442,7 @@ interface DraftStoreParts {
 }
 interface Drafts {
   readonly pending: readonly PendingDraft[];
-  readonly held?: readonly PendingDraft[];
+  readonly held: readonly PendingDraft[];
   readonly leavesAt?: number;
 }
 interface DraftsOptions {
@@ -534,11 +528,11 @@ interface LinkListener extends OutboxListener {
 interface LinkMode extends TransportMode {
   readonly fallback: string | null;
 }
-interface LinkOptions<All extends Drafts = Drafts> {
+interface LinkOptions {
   readonly window: string;
   readonly timers: Timers;
   readonly random: Random;
-  readonly outbox: (listener: OutboxListener) => Outbox<All>;
+  readonly outbox: (listener: OutboxListener) => Outbox;
   readonly mode: LinkMode;
   readonly modes: readonly LinkMode[];
   readonly transports: Transports;
@@ -617,13 +611,13 @@ interface OutboxOptions {
   readonly window: string;
   readonly timers: Timers;
 }
-interface OutboxPolicy<All extends Drafts> {
-  readonly none: All;
-  add(drafts: All, message: Omit<Draft, 'id'>, nextId: () => string, isConnected: boolean): (Change<All> & Pick<All, 'pending'>) | null;
-  answer(drafts: All, ended: readonly Draft[], answer: Stored | RefusedError, nextId: () => string, isDenied?: boolean): Change<All>;
+interface OutboxPolicy {
+  readonly add: (drafts: Drafts, message: Omit<Draft, 'id'>, nextId: () => string, isConnected: boolean) => (Change & Pick<Drafts, 'pending'>) | null;
+  readonly refused?: Instead<RefusedError> | undefined;
+  readonly denied?: Instead<RefusedError> | undefined;
+  readonly admit?: ((change: Change) => Change) | undefined;
+  readonly complete?: (pending: PendingDraft) => Partial<PendingDraft>;
   readonly mergesUpdates?: boolean;
-  complete?(pending: All['pending'][number]): Partial<All['pending'][number]>;
-  summary(drafts: All): OutboxState;
 }
 interface OutboxState {
   readonly unstored: number;
@@ -658,9 +652,11 @@ interface PendingDraft {
   state: 'waiting' | 'inFlight' | 'unanswered';
   leavesAt: number;
   readonly bytes: number;
-  readonly edits?: number;
+  readonly edits: number;
   readonly parts?: readonly UpdateBody[];
   readonly isComplete?: boolean;
+  readonly isOver?: boolean;
+  readonly isRenamed?: boolean;
 }
 interface Platform {
   readonly send: Send;
@@ -852,9 +848,6 @@ interface WindowMode extends LinkMode {
 type ByHttp<Place> = Readonly<Record<HttpVersion, Place> & Partial<Record<WindowHttp, Place>>>;
 type ByeCode = keyof typeof byeCodes;
 type Cancel = () => void;
-type Change<All extends Drafts = Drafts> = Partial<All> & {
-  readonly tell?: ((listener: OutboxListener) => void) | undefined;
-};
 type Clock = () => number;
 type ClockEstimate = ReturnType<typeof createClockEstimate>;
 type DownFrame = Welcome | {
@@ -872,6 +865,7 @@ type FallbackReason = 'blocked' | 'unsupported' | 'flapping' | 'full';
 type Follow = (address: string, signal: AbortSignal, onText: (text: string) => void) => Promise<void>;
 type FrameFormat = 'polar' | 'uv' | 'nmea' | 'tunnel';
 type HttpVersion = (typeof httpVersions)[number];
+type Instead<Answer> = (drafts: Drafts, ended: readonly PendingDraft[], answer: Answer, nextId: () => string) => Change | null;
 type Interval = readonly [low: number, high: number];
 type Kind = keyof Bodies;
 type Listener<Event extends EventName> = (...given: ProviderEvents[Event]) => void;

@@ -1,0 +1,399 @@
+// Keeps a Y.Doc and its channel's log in step, and knows which of the document's updates are stored.
+
+import type * as Y from 'yjs'
+import { type Draft, type Message, parseCursor } from '../../protocol/messages.ts'
+import { type Page, RefusedError, type Subscription } from '../connect.ts'
+import { mergingPolicy } from '../document-policy.ts'
+import type { Link } from '../link.ts'
+import { attempt } from '../listeners.ts'
+import { isInFlight, type OutboxListener, type PendingDraft } from '../outbox.ts'
+import {
+  applyUpdates,
+  bodyOf,
+  type Difference,
+  differenceOf,
+  isEmpty,
+  mergeUpdates,
+  pendingIn,
+} from './updates.ts'
+
+/** All messages of a channel up to a cursor, which a server may send with its page. */
+export interface DocumentStart {
+  readonly messages: readonly Message[]
+  readonly cursor: string
+}
+
+interface SyncOptions {
+  /** The channel's name. */
+  readonly channel: string
+  readonly start: DocumentStart | null
+  /** See `ProviderOptions`. */
+  readonly isRequired: boolean
+  /** Of the changes that it makes in the document. */
+  readonly origin: object
+}
+
+interface SyncListener {
+  /** Whether the connection is open. */
+  isOpen(): boolean
+  /** The document has all that is stored, and its own updates are stored or being sent. */
+  onCaughtUp(): void
+  /** The log was replaced. */
+  onNewLog(): void
+  onSaved(isSaved: boolean): void
+  /** The newest changes are not stored; they are sent again with the next change. */
+  onRefused(error: RefusedError): void
+  /** The document cannot be read. */
+  onUnreadable(error: unknown): void
+  onDraft(draft: Draft): void
+  onRenamed(id: string, drafts: readonly Draft[]): void
+}
+
+/**
+ * How far the document was compared with the log, which may lack updates that the drafts build on: these are only
+ * sent once it has `caughtUp`. In each other phase a comparison is due:
+ *
+ * - `closed`: when a channel is opened
+ * - `joining`: when the stream's beginning is known, with what the page was sent
+ * - `comparing`: now
+ * - `newLog`: after a pause
+ * - `unreadable`: after a pause or when the connection is open again, since the document could not be read
+ * - `refused`: after the next change or when the connection is open again, since changes were refused
+ */
+type Phase = 'closed' | 'joining' | 'comparing' | 'newLog' | 'unreadable' | 'refused' | 'caughtUp'
+
+/** Pause before another read, ms, while the server that answered lags behind. */
+const behindMs = 500
+
+/** Pause before refused changes are sent again with later ones, ms. */
+const refusedPauseMs = 2000
+
+/** Pause before the document is sent to a new log, ms: updates of other windows arrive first. */
+const newLogPauseMs = { least: 300, spread: 1200 }
+
+/** Merges waiting updates, and accepts any number of them. */
+const merging = { mergeUpdates, minQueued: 1, ignoresBounds: true }
+
+export class DocumentSync {
+  /** Why the newest changes are not stored. */
+  refused: RefusedError | null = null
+  readonly #doc: Y.Doc
+  readonly #options: SyncOptions
+  readonly #listener: SyncListener
+  readonly #outboxListener: OutboxListener
+  #phase: Phase = 'closed'
+  /** How often the phase has changed: what was begun in an earlier turn is of no use. */
+  #turn = 0
+  /** Null once something newer is known. */
+  #start: DocumentStart | null
+  #channel: Subscription | null = null
+  /** The channel's, once it is there. */
+  #link: Link | null = null
+  /** The stream has the messages after this cursor. */
+  #streamStart = ''
+  /** Number of updates that wait for the link and its outbox. */
+  #unqueued = 0
+  /** Number of updates of which only a comparison can tell whether they are stored. */
+  #uncertain: number
+  /** The draft of the updates that the newest comparison found missing. */
+  #difference: Draft | null = null
+  #wasSaved: boolean
+  #timer: ReturnType<typeof setTimeout> | undefined
+
+  constructor(doc: Y.Doc, options: SyncOptions, listener: SyncListener) {
+    const { start } = options
+    this.#doc = doc
+    this.#options = options
+    this.#listener = listener
+    this.#start = start
+    this.#uncertain = isEmpty(doc) ? 0 : 1
+    this.#outboxListener = {
+      onOutbox: () => this.#tellSaved(),
+      onStored: (draft) => this.#stored(draft),
+      onRefused: (draft, sentence, code) => this.#refusedWith(draft, new RefusedError(code, sentence)),
+      onAdopted: (drafts) => this.#applyEach(drafts.filter(this.#isOwn)),
+      onRenamed: (id, ...drafts) => this.#renamed(id, drafts),
+    }
+    this.#wasSaved = this.unsaved === 0
+    if (start) this.apply(start.messages)
+    doc.on('update', this.#onUpdate)
+  }
+
+  /** Number of updates that are not stored; several that were merged count as one. */
+  get unsaved(): number {
+    return this.#pending().length + this.#unqueued + this.#uncertain
+  }
+
+  /** Cursor of the document that the page had at first, if nothing newer is known. */
+  get from(): string | undefined {
+    return this.#start?.cursor
+  }
+
+  /** Compares the document with the channel's log, and sends what the log lacks. */
+  open(channel: Subscription): void {
+    this.#channel = channel
+    channel.link.then((link) => {
+      if (channel === this.#channel) this.#useOutbox(link)
+    }, ignore)
+    if (this.#start) this.#enter('joining')
+    else void this.#compare()
+  }
+
+  /** `isShared`: the connection stays open, and sends the document's drafts, whatever they build on. */
+  close(isShared: boolean): void {
+    clearTimeout(this.#timer)
+    // Their outcome will not be reported.
+    this.#uncertain = this.unsaved
+    this.#link?.outbox.listeners.delete(this.#outboxListener)
+    if (isShared) this.#resume()
+    this.#channel = null
+    this.#link = null
+    this.#unqueued = 0
+    this.#difference = null
+    this.#enter('closed')
+  }
+
+  destroy(): void {
+    clearTimeout(this.#timer)
+    this.#doc.off('update', this.#onUpdate)
+  }
+
+  /** The connection is open, or open again. */
+  connected(): void {
+    if (this.#phase === 'caughtUp') this.#listener.onCaughtUp()
+    else if (this.#phase === 'refused' || this.#phase === 'unreadable') void this.#compare()
+  }
+
+  /** The stream has the messages after `streamStart`. */
+  async joined(streamStart: string): Promise<void> {
+    this.#streamStart = streamStart
+    const start = this.#start
+    if (!start || this.#phase !== 'joining') return
+    this.#start = null
+    if (streamStart !== start.cursor) await this.#compare(start.cursor, start.messages)
+    else this.#caughtUp(this.#uncertain > 0 ? this.#differenceTo(start.messages) : null)
+  }
+
+  newLog(): void {
+    this.#enter('newLog')
+    this.#start = null
+    this.#uncertain = Math.max(1, this.#uncertain)
+    this.#compareIn(newLogPauseMs.least + Math.random() * newLogPauseMs.spread)
+    this.#tellSaved()
+    this.#listener.onNewLog()
+  }
+
+  /** Applies the updates among these. */
+  apply(messages: readonly Draft[]): void {
+    const before = pendingIn(this.#doc)
+    applyUpdates(this.#doc, messages, this.#options.origin)
+    // Updates that were pending in the document until now came from no log.
+    if (before !== '' && before !== pendingIn(this.#doc)) this.#suspect()
+  }
+
+  // Changes in this window
+
+  readonly #onUpdate = (update: Uint8Array, origin: unknown, _doc: Y.Doc, { local }: Y.Transaction): void => {
+    if (origin === this.#options.origin) return
+    // A comparison finds what another provider, such as y-indexeddb, has kept.
+    if (!this.#channel || (!local && this.#phase !== 'caughtUp')) this.#uncertain += 1
+    else this.#publish(this.#channel, update)
+    if (this.#phase === 'refused') this.#compareIn(refusedPauseMs)
+    this.#tellSaved()
+  }
+
+  #publish(channel: Subscription, update: Uint8Array): void {
+    const publish = (link: Link) => {
+      const draft = link.publish(this.#options.channel, 'update', bodyOf(update))
+      if (draft) this.#listener.onDraft(draft)
+      else this.#full()
+    }
+    if (this.#link) {
+      publish(this.#link)
+      return
+    }
+    this.#unqueued += 1
+    channel.link.then((link) => {
+      if (channel === this.#channel) this.#unqueued -= 1
+      // If the provider was destroyed meanwhile, a later window may send it.
+      publish(link)
+    }, ignore)
+  }
+
+  /** Drafts, which the server has not checked. */
+  #applyEach(drafts: readonly Draft[]): void {
+    for (const draft of drafts) attempt(() => this.apply([draft]))
+  }
+
+  // The outbox
+
+  #useOutbox(link: Link): void {
+    const { outbox } = link
+    if (!outbox.policy.mergesUpdates) outbox.policy = mergingPolicy(outbox.policy, merging)
+    outbox.listeners.add(this.#outboxListener)
+    this.#link = link
+    if (this.#phase !== 'caughtUp') outbox.paused.add(this.#options.channel)
+    const held = outbox.drafts.held.map(({ draft }) => draft).filter(this.#isOwn)
+    this.#uncertain += held.length
+    this.#applyEach([...held, ...this.#waiting()])
+  }
+
+  #resume(): void {
+    if (this.#link?.outbox.paused.delete(this.#options.channel)) this.#link.outbox.change({})
+  }
+
+  /** Drafts of this document in the outbox, in order. */
+  #waiting(): readonly Draft[] {
+    const outbox = this.#link?.outbox
+    return outbox ? this.#pending().map((pending) => outbox.complete(pending)) : []
+  }
+
+  #pending(): readonly PendingDraft[] {
+    return this.#link?.outbox.drafts.pending.filter(({ draft }) => this.#isOwn(draft)) ?? []
+  }
+
+  readonly #isOwn = ({ channel }: Draft) => channel === this.#options.channel
+
+  #stored(draft: Draft): void {
+    if (draft.id !== this.#difference?.id) return
+    this.#difference = null
+    // Otherwise something else was refused meanwhile.
+    if (this.#phase === 'caughtUp') this.refused = null
+  }
+
+  #refusedWith(draft: Draft, error: RefusedError): void {
+    if (!this.#isOwn(draft)) return
+    this.#uncertain += 1
+    const isDifference = draft.id === this.#difference?.id
+    if (isDifference) this.#difference = null
+    // A comparison follows, or the refusal of the document was reported already.
+    if (this.#phase !== 'caughtUp' && !(isDifference && this.refused)) return
+    // The update builds on a refused one, or on one that only a former log had.
+    if (error.code === 'update-gap' && !isDifference) void this.#compare()
+    else this.#refuse(error)
+  }
+
+  #renamed(id: string, drafts: readonly Draft[]): void {
+    if (!drafts.some(this.#isOwn)) return
+    if (id === this.#difference?.id) this.#difference = drafts.at(-1) ?? null
+    this.#listener.onRenamed(id, drafts)
+  }
+
+  /** The connection's policy has no room for a change. */
+  #full(): void {
+    this.#uncertain += 1
+    this.#refuse(new RefusedError('outbox-full', 'Too many messages are waiting to be sent.'))
+  }
+
+  #refuse(error: RefusedError): void {
+    if (this.#phase === 'caughtUp') this.#enter('refused')
+    this.refused = error
+    this.#listener.onRefused(error)
+  }
+
+  #tellSaved(): void {
+    const isSaved = this.unsaved === 0
+    if (isSaved === this.#wasSaved) return
+    this.#wasSaved = isSaved
+    this.#listener.onSaved(isSaved)
+  }
+
+  // The comparison with the log
+
+  /** Returns the number of the turn that begins. */
+  #enter(phase: Phase): number {
+    this.#phase = phase
+    this.#turn += 1
+    if (phase !== 'caughtUp') this.#link?.outbox.paused.add(this.#options.channel)
+    return this.#turn
+  }
+
+  /** The log may lack something of the document. */
+  #suspect(): void {
+    this.#uncertain += 1
+    this.#tellSaved()
+    if (this.#phase === 'caughtUp') void this.#compare()
+  }
+
+  #compareIn(pauseMs: number): void {
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(() => void this.#compare(), pauseMs)
+  }
+
+  /** Reads the messages `after` those known, and publishes updates that neither the log nor the outbox has. */
+  async #compare(after = 'start', known: readonly Message[] = []): Promise<void> {
+    const channel = this.#channel
+    if (!channel || this.#phase === 'comparing') return
+    clearTimeout(this.#timer)
+    const turn = this.#enter('comparing')
+    let difference: Difference | null
+    try {
+      const { messages, recovered } = await this.#read(channel, after, turn)
+      if (turn !== this.#turn) return
+      const isNew = isEmpty(this.#doc)
+      this.apply(messages)
+      // In an empty document, only its observers have written until now, and published it.
+      difference = isNew ? null : this.#differenceTo(recovered ? [...known, ...messages] : messages)
+    } catch (error) {
+      if (turn === this.#turn) this.#couldNotRead(error)
+      return
+    }
+    // An observer may have disconnected.
+    if (turn === this.#turn) this.#caughtUp(difference)
+  }
+
+  /** Repeats while the server that answers lags behind the one that has the stream. */
+  async #read(channel: Subscription, after: string, turn: number): Promise<Page> {
+    for (let pauseMs = 0; ; pauseMs = behindMs) {
+      const page = await channel.page(after, pauseMs)
+      const reached = parseCursor(page.cursor)
+      const start = parseCursor(this.#streamStart)
+      const isBehind = reached?.epoch === start?.epoch && (reached?.seq ?? 0) < (start?.seq ?? 0)
+      if (!isBehind || turn !== this.#turn) return page
+    }
+  }
+
+  #couldNotRead(error: unknown): void {
+    if (!this.#options.isRequired) {
+      this.#listener.onUnreadable(error)
+      return
+    }
+    this.#enter('unreadable')
+    if (this.#listener.isOpen()) this.#compareIn(refusedPauseMs)
+  }
+
+  #differenceTo(messages: readonly Message[]): Difference | null {
+    return differenceOf(this.#doc, messages, this.#waiting())
+  }
+
+  #caughtUp(difference: Difference | null): void {
+    this.#enter('caughtUp')
+    this.#difference = difference && this.#publishDifference(difference)
+    this.#uncertain = 0
+    if (difference && !this.#difference) {
+      this.#full()
+      return
+    }
+    if (!difference) this.refused = null
+    this.#release()
+    this.#resume()
+    this.#listener.onCaughtUp()
+    this.#tellSaved()
+  }
+
+  #publishDifference({ body, isFirst }: Difference): Draft | null {
+    const { outbox } = this.#link as Link
+    const later = isFirst ? outbox.drafts.pending.filter((one) => !isInFlight(one)) : []
+    return outbox.publish(this.#options.channel, 'update', body, later)
+  }
+
+  /** Drops refused drafts, now in the log or the outbox, unless updates still wait for something missing. */
+  #release(): void {
+    const { outbox } = this.#link as Link
+    const { held } = outbox.drafts
+    if (held.length > 0 && pendingIn(this.#doc) === '')
+      outbox.change({ held: held.filter(({ draft }) => !this.#isOwn(draft)) })
+  }
+}
+
+const ignore = () => undefined
