@@ -83,9 +83,9 @@ export interface Keeping {
 }
 
 /** With the fields of an attempt to connect: see `LinkState`. */
-export interface ConnectionState extends Partial<Omit<LinkState, 'state'>> {
+export interface ConnectionState extends Partial<LinkState> {
   readonly mode: string
-  readonly status: LinkState['state']
+  readonly status: LinkState['status']
   /** Messages that are not stored yet. */
   readonly pending: number
   /** More of these messages, once there was one. */
@@ -447,7 +447,7 @@ export class Crosswind {
         renewSession: (closing) => this.#review(closing),
       },
       {
-        onState: ({ state: status, ...state }) => this.#changed({ status, ...state }),
+        onState: (state) => this.#changed(state),
         onPresence: ({ type: _, ...counts }) => this.#changed(counts),
         onMessage: (message, receivedAt, dueAt) =>
           this.#rooms.get(message.channel)?.take(message, link.cursor ?? '', receivedAt, dueAt),

@@ -183,7 +183,7 @@ class Teller {
     trace.link?.(
       `${this.window} opens ${name} ${from}, opening ${query.get('opening')}: ${query.get('channels')}`,
     )
-    if (this.#state?.state === 'open' && this.#state.mode !== name)
+    if (this.#state?.status === 'open' && this.#state.mode !== name)
       trace.fallback?.(`${this.window} tries ${name} beside ${this.#state.mode}`)
     else this.#tried = name
   }
@@ -222,14 +222,14 @@ class Teller {
     if (repairs > (before?.repairs ?? 0))
       trace.link?.(`${this.window} reopens: a message before the heartbeat is missing`)
     // Skips a call that only reports a clock comparison.
-    if (before?.state === state.state && before.mode === mode && before.retryAt === retryAt) return
-    if (state.state === 'waiting') {
+    if (before?.status === state.status && before.mode === mode && before.retryAt === retryAt) return
+    if (state.status === 'waiting') {
       const next =
         retryAt === null
           ? 'asks whether it is let in'
           : `tries ${mode} in ${Math.round(retryAt - this.#now())} ms`
       trace.fallback?.(`${this.window} ${next}, after ${this.#tried}: ${reason}`)
-    } else if (state.state === 'open') {
+    } else if (state.status === 'open') {
       const why =
         mode === preferred ? 'as wished' : `instead of ${preferred}: ${fallbackReason ?? 'not known yet why'}`
       trace.fallback?.(`${this.window} uses ${mode}, ${why}`)

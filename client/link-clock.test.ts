@@ -96,9 +96,9 @@ test('the reading comes with the link state, and the next state clears it', () =
   const { newest, pass, heard } = openWrong(near)
   newest().welcome(patient)
   pass(2500)
-  assert.deepEqual([heard.newest?.state, heard.newest?.clock === null], ['open', false])
+  assert.deepEqual([heard.newest?.status, heard.newest?.clock === null], ['open', false])
   newest().end()
-  assert.deepEqual([heard.newest?.state, heard.newest?.clock], ['waiting', null])
+  assert.deepEqual([heard.newest?.status, heard.newest?.clock], ['waiting', null])
 })
 
 test('a new mode is a new path: comparison restarts there and stops on the old one', () => {
@@ -248,5 +248,5 @@ test('after close, sends no more requests', () => {
   pass(300)
   link.close()
   pass(60_000)
-  assert.deepEqual([newest().clockQuestions(), time.pending(), heard.newest?.state], [1, 0, 'open'])
+  assert.deepEqual([newest().clockQuestions(), time.pending(), heard.newest?.status], [1, 0, 'open'])
 })

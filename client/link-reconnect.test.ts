@@ -150,9 +150,9 @@ test('offline, reports it and tries at most once a minute; online, tries at once
   const { link, time, streams, newest, heard } = openLink()
   newest().welcome()
   link.offline()
-  assert.equal(heard.newest?.state, 'open', 'an open stream may still work')
+  assert.equal(heard.newest?.status, 'open', 'an open stream may still work')
   newest().end()
-  assert.deepEqual([heard.newest?.state, heard.newest?.reason], ['waiting', 'This browser is offline.'])
+  assert.deepEqual([heard.newest?.status, heard.newest?.reason], ['waiting', 'This browser is offline.'])
   time.advance(59_999)
   assert.equal(streams.length, 1)
   link.wake('online')
@@ -319,7 +319,7 @@ test('an expired session is renewed, and the stream resumes from the cursor at o
   newest().welcome()
   newest().message(6)
   newest().end(expired)
-  assert.deepEqual([heard.newest?.state, heard.newest?.reason], ['waiting', 'The session has ended.'])
+  assert.deepEqual([heard.newest?.status, heard.newest?.reason], ['waiting', 'The session has ended.'])
   await settled()
   time.advance(0)
   assert.deepEqual([newest().cursor, renewals], ['life1:6', 1])
@@ -438,17 +438,17 @@ test('continues with the fallback, and reports the preferred mode', () => {
     ['websocket/1.1', 'websocket/1.1', 'sse/2'],
   )
   assert.equal(newest().base, 'https://localhost:2')
-  const { state, mode, preferred, fallbackReason } = heard.newest ?? {}
-  assert.deepEqual([state, mode, preferred, fallbackReason], ['open', 'sse/2', 'websocket/1.1', 'blocked'])
+  const { status, mode, preferred, fallbackReason } = heard.newest ?? {}
+  assert.deepEqual([status, mode, preferred, fallbackReason], ['open', 'sse/2', 'websocket/1.1', 'blocked'])
 })
 
 test('while disconnected, reports no mode as a substitute for the preferred one', () => {
   const { time, newest, heard } = fallen()
   assert.equal(heard.newest?.fallbackReason, 'blocked')
   newest().end()
-  assert.deepEqual([heard.newest?.state, heard.newest?.fallbackReason], ['waiting', null])
+  assert.deepEqual([heard.newest?.status, heard.newest?.fallbackReason], ['waiting', null])
   time.advance(3000)
-  assert.deepEqual([heard.newest?.state, heard.newest?.fallbackReason], ['opening', null])
+  assert.deepEqual([heard.newest?.status, heard.newest?.fallbackReason], ['opening', null])
 })
 
 test('a server that returns during a descent: the mode that worked before is not called blocked until it fails again', () => {
@@ -461,7 +461,7 @@ test('a server that returns during a descent: the mode that worked before is not
   }
   newest().welcome()
   assert.deepEqual(
-    [heard.newest?.state, heard.newest?.mode, heard.newest?.fallbackReason],
+    [heard.newest?.status, heard.newest?.mode, heard.newest?.fallbackReason],
     ['open', 'sse/1.1', null],
   )
   time.advance(250)
@@ -506,7 +506,7 @@ test('a probe runs beside the working stream, which continues until the better o
     [probe.mode.name, probe.cursor, probe.query.get('opening')],
     ['websocket/1.1', 'life1:1', '4'],
   )
-  assert.deepEqual([sse.isClosed(), heard.newest?.state, heard.newest?.mode], [false, 'open', 'sse/2'])
+  assert.deepEqual([sse.isClosed(), heard.newest?.status, heard.newest?.mode], [false, 'open', 'sse/2'])
 
   sse.message(2)
   publish('a')
@@ -569,11 +569,11 @@ test('the server may end the old stream for the new one before it welcomes the n
   const sse = newest()
   time.advance(30_000)
   sse.end({ code: 'replaced' })
-  assert.deepEqual([heard.newest?.state, heard.newest?.mode], ['opening', 'websocket/1.1'])
+  assert.deepEqual([heard.newest?.status, heard.newest?.mode], ['opening', 'websocket/1.1'])
   newest().welcome()
   newest().message(2)
   time.advance(15_000)
-  assert.deepEqual([streams.length, heard.messages, heard.newest?.state], [4, [1, 2], 'open'])
+  assert.deepEqual([streams.length, heard.messages, heard.newest?.status], [4, [1, 2], 'open'])
 })
 
 test('if the better mode then fails, the working one is reopened', () => {

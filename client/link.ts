@@ -35,7 +35,7 @@ import {
 } from './transports/transport.ts'
 
 export interface LinkState {
-  readonly state: 'opening' | 'open' | 'waiting'
+  readonly status: 'opening' | 'open' | 'waiting'
   /** Such as `sse/2`. */
   readonly mode: string
   readonly preferred: string
@@ -228,7 +228,7 @@ export class Link implements Sleeper {
   hide(): void {
     const { baseFor, proof, platform } = this.#options
     const arrives =
-      this.#state?.state === 'open' &&
+      this.#state?.status === 'open' &&
       this.#current?.uplink.outlivesPage &&
       this.outbox.drafts.pending.every(isInFlight)
     const left = this.outbox.leave()
@@ -488,7 +488,7 @@ export class Link implements Sleeper {
   #candidateFailed(): void {
     this.#tryBetter(this.#fallback.betterAfter(this.#takeCandidate()?.mode ?? this.#fallback.mode))
     const last = this.#state
-    if (last?.state === 'open' && last.fallbackReason !== this.#fallback.fallbackReason)
+    if (last?.status === 'open' && last.fallbackReason !== this.#fallback.fallbackReason)
       this.#report('open', { spokenHttp: last.spokenHttp })
   }
 
@@ -503,12 +503,12 @@ export class Link implements Sleeper {
     this.#takeCandidate()?.leave()
   }
 
-  #report(state: LinkState['state'], change: Partial<LinkState> = {}): void {
+  #report(status: LinkState['status'], change: Partial<LinkState> = {}): void {
     this.#state = {
-      state,
+      status,
       mode: this.#fallback.mode.name,
       preferred: this.#fallback.preferred.name,
-      fallbackReason: state === 'open' ? this.#fallback.fallbackReason : null,
+      fallbackReason: status === 'open' ? this.#fallback.fallbackReason : null,
       spokenHttp: null,
       reason: null,
       retryAt: null,

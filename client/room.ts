@@ -293,18 +293,13 @@ export class Feed<Data> implements Room<Data>, Follower {
 
   /** Skips repeats. */
   #show(message: Message, cursor: string): void {
-    const { id, channel, kind, seq, at, acceptedAt, from, body } = message
-    if (kind !== this.#kind || seq <= this.#newest) return
-    this.#newest = seq
+    const { kind, body, ...envelope } = message
+    if (kind !== this.#kind || envelope.seq <= this.#newest) return
+    this.#newest = envelope.seq
     const { user, data } = body as Bodies['json']
     tell(this.#listeners.message, {
-      id,
-      channel,
-      seq,
-      at,
-      acceptedAt,
+      ...envelope,
       cursor,
-      from,
       user,
       data: (kind === 'json' ? data : body) as Data,
     })

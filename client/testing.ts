@@ -311,14 +311,14 @@ export function openLink(change: Circumstances = {}) {
   }
   const listener: LinkListener = {
     onState(told) {
-      const { state, mode, spokenHttp, reason, retryAt } = told
+      const { status, mode, spokenHttp, reason, retryAt } = told
       const said = {
         open: `HTTP/${spokenHttp}`,
         opening: '',
         waiting: `${retryAt === null ? '–' : retryAt - startAt}: ${reason}`,
       }
       heard.newest = told
-      heard.states.push(`${state} ${mode} ${said[state]}`.trim())
+      heard.states.push(`${status} ${mode} ${said[status]}`.trim())
     },
     onMessage: ({ seq }) => void heard.messages.push(seq),
     onNewLog() {

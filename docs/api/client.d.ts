@@ -376,9 +376,9 @@ interface ConnectionEvents {
   readonly state: (state: ConnectionState) => void;
   readonly error: (error: RefusedError) => void;
 }
-interface ConnectionState extends Partial<Omit<LinkState, 'state'>> {
+interface ConnectionState extends Partial<LinkState> {
   readonly mode: string;
-  readonly status: LinkState['state'];
+  readonly status: LinkState['status'];
   readonly pending: number;
   readonly outbox?: OutboxState;
   readonly reason: string | null;
@@ -545,7 +545,7 @@ interface LinkOptions {
   readonly renewSession: (closing: Closing) => Promise<unknown>;
 }
 interface LinkState {
-  readonly state: 'opening' | 'open' | 'waiting';
+  readonly status: 'opening' | 'open' | 'waiting';
   readonly mode: string;
   readonly preferred: string;
   readonly fallbackReason: FallbackReason | null;
