@@ -174,6 +174,15 @@ test('the trace contains no key, content or state of a window', async () => {
   )
 })
 
+test('all that a connection is told reaches it with traces, too', () => {
+  using opened = openTraced('link')
+  const { link, newest, heard } = opened
+  newest().welcome()
+  link.setAwareness({ state: 'x'.repeat(5000), channel: 'main' })
+  newest().frame({ type: 'presence', windows: 2, browserHttp1Streams: 0 })
+  assert.deepEqual([heard.statesRefused, heard.windows], [['main too-large 5002'], [2]])
+})
+
 test('only the sections that were asked for tell anything', async () => {
   using opened = openTraced('outbox')
   const { newest, lines } = opened

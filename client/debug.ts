@@ -132,6 +132,7 @@ class Teller {
       trace.outbox?.(`${id} ${how}`)
     }
     return {
+      ...listener,
       onState: (state) => {
         this.#changed(state)
         listener.onState(state)
@@ -152,9 +153,6 @@ class Teller {
         trace.link?.(`${this.window} missed messages from ${from} to ${to}; the newest follow`)
         listener.onMissed?.(from, to)
       },
-      onPresence: (presence) => listener.onPresence?.(presence),
-      onAwareness: (frame) => listener.onAwareness(frame),
-      onOutbox: (outbox) => listener.onOutbox(outbox),
       onStored: (draft, seq) => {
         settled(draft, `answered: stored as ${seq}`)
         listener.onStored(draft, seq)

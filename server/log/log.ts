@@ -229,7 +229,7 @@ export function newEpoch(random: Random): string {
     .padStart(8, '0')
 }
 
-/** The id belongs to another message with the same sender and channel. */
+/** `roomMaking`: how a client makes room, a clause. */
 export function tooManyChannels(channel: string, maxChannels: number, roomMaking = 'delete one'): Refusal {
   const sentence = `The log is limited to ${maxChannels} channels, so "${channel}" cannot be created. Use an existing channel, ${roomMaking}, or raise limits.maxChannels.`
   return new Refusal('too-many-channels', sentence)
