@@ -1,7 +1,5 @@
-// The wire's types, modes and clocks, for programs that speak it without a link, such as the lab's.
+// The lab's door: the protocol's types, modes and clocks, for programs that speak it without this client.
 
-export { documentPath } from '../app/shared/document-api.ts'
-export type { PageSettings } from '../app/shared/page-messages.ts'
 export {
   type ClockEstimate,
   type ClockReading,
@@ -41,5 +39,3 @@ export {
   windowModes,
 } from '../protocol/modes.ts'
 export { createSeededRandom, drawNormal, type Random, shuffled, type Timers } from '../protocol/time.ts'
-export { browserTimers, newName, now } from './browser-services.ts'
-export { fingerprintOf, newKey } from './names.ts'

@@ -171,9 +171,7 @@ test('the client imports the protocol, no package, and nothing of the page', () 
     foreignImports('client/', ['client/', 'protocol/']).filter(
       (found) =>
         !/^\S*(\.test|testing)\.ts imports node:/.test(found) &&
-        !/^client\/yjs(\.ts|\/[\w-]+\.ts) imports (yjs|y-protocols\/awareness)$/.test(found) &&
-        // The lab's door.
-        !/^client\/wire\.ts imports app\/shared\//.test(found),
+        !/^client\/yjs(\.ts|\/[\w-]+\.ts) imports (yjs|y-protocols\/awareness)$/.test(found),
     ),
     [],
   )

@@ -4,12 +4,12 @@ import sendByXhr from 'axios/lib/adapters/xhr.js'
 import {
   browser,
   Http,
+  now,
   type Platform,
   type Send,
   transportsByName,
   transportsOver,
 } from '../client/transports.ts'
-import { now } from '../client/wire.ts'
 
 /**
  * The rest of axios would be idle: each request has its adapter, its whole address and its text, and the server

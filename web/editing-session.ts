@@ -29,7 +29,7 @@ import {
   type OutboxState,
   type UnstoredDraft,
 } from '../client/drafts.ts'
-import { browserTimers } from '../client/wire.ts'
+import { browserTimers } from '../client/transports.ts'
 import { CrosswindProvider, mergeUpdates } from '../client/yjs.ts'
 import {
   type Bodies,

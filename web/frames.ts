@@ -1,6 +1,6 @@
 // Animation frames: one request for all work that waits for the next one.
 
-import { browserTimers } from '../client/wire.ts'
+import { browserTimers } from '../client/transports.ts'
 import type { Cancel, Timers } from '../protocol/time.ts'
 
 /** Hidden and occluded windows get no animation frames. */

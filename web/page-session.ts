@@ -2,8 +2,7 @@
 
 import type { PageSettings } from '../app/shared/page-messages.ts'
 import type { DraftDatabase } from '../client/drafts.ts'
-import { HttpError } from '../client/transports.ts'
-import { fingerprintOf, newKey } from '../client/wire.ts'
+import { fingerprintOf, HttpError, newKey } from '../client/transports.ts'
 import { excerptOf } from '../protocol/graphemes.ts'
 import { keyPattern } from '../protocol/messages.ts'
 import {

@@ -210,7 +210,6 @@ declare function differenceOfMeans(difference: number, { standardError, degreesO
   degreesOfFreedom: number;
   p: number;
 };
-declare function documentPath(channel: string): string;
 declare function documentPolicy(options: DocumentPolicyOptions): OutboxPolicy;
 declare function drawNormal(random: Random): number;
 declare function fingerprintOf(key: string): Promise<string>;
@@ -251,17 +250,6 @@ declare function transportsOver(platform: Platform | undefined, transports: read
 declare function twoSidedP(t: number, degreesOfFreedom: number): number;
 declare function whenDue({ acceptedAt }: Pick<Message, 'acceptedAt'>, receivedAt: number, offsetMs?: number): number;
 declare function windowModeNamed(name: string): WindowMode | undefined;
-declare module '../../protocol/bodies.ts' {
-  interface Bodies {
-    edit: EditBody;
-    title: TitleBody;
-    versions: VersionsBody;
-    deletion: DeletionBody;
-    reading: ReadingBody;
-    sensor: SensorBody;
-    probe: ProbeBody;
-  }
-}
 declare namespace clock_d_exports {
   export { LinkClock, whenDue };
 }
@@ -281,10 +269,10 @@ declare namespace statistics_d_exports {
   export { Interval, criticalT, differenceOfMeans, holm, intervalAround, mean, meanOfClusters, meanOfRatios, standardDeviation, twoSidedP };
 }
 declare namespace transports_d_exports {
-  export { BusyError, Closing, Connection, Http, HttpError, OpenTransport, Opening, Platform, RefusedError, Send, Transports, WebTransport, asClosing, askClock, browser, lackingTransports, limitToSlots, now, openEventsBy, transportsByName, transportsOver };
+  export { BusyError, Closing, Connection, Http, HttpError, OpenTransport, Opening, Platform, RefusedError, Send, Transports, WebTransport, asClosing, askClock, browser, browserTimers, fingerprintOf, lackingTransports, limitToSlots, newKey, newName, now, openEventsBy, transportsByName, transportsOver };
 }
 declare namespace wire_d_exports {
-  export { Bodies, ByHttp, ClockEstimate, ClockReading, DownFrame, Draft, Exchange, HttpVersion, Kind, Message, Mode, PageSettings, PollAnswer, Polling, Random, Refused, Stored, Timers, TransportName, WindowHttp, WindowMode, browserTimers, combine, connections, createClockEstimate, createSeededRandom, documentPath, drawNormal, fingerprintOf, isKind, modeFor, modeNamed, modes, newKey, newName, now, parseCursor, roundTripMs, shareNames, shuffled, transportNames, windowHttpVersions, windowModeNamed, windowModes };
+  export { Bodies, ByHttp, ClockEstimate, ClockReading, DownFrame, Draft, Exchange, HttpVersion, Kind, Message, Mode, PollAnswer, Polling, Random, Refused, Stored, Timers, TransportName, WindowHttp, WindowMode, combine, connections, createClockEstimate, createSeededRandom, drawNormal, isKind, modeFor, modeNamed, modes, parseCursor, roundTripMs, shareNames, shuffled, transportNames, windowHttpVersions, windowModeNamed, windowModes };
 }
 declare namespace yjs_d_exports {
   export { CrosswindProvider, DocumentStart, ProviderOptions, mergeUpdates };
@@ -306,10 +294,6 @@ interface AwarenessReport {
   readonly state: unknown;
   readonly window?: string;
   readonly channel?: string;
-}
-interface Axes {
-  readonly u: number;
-  readonly v: number | null;
 }
 interface Beat {
   readonly type: 'heartbeat';
@@ -389,9 +373,6 @@ interface Cursor {
   readonly epoch: string;
   readonly seq: number;
 }
-interface DeletionBody {
-  readonly deleted: boolean;
-}
 interface DocumentPolicyOptions {
   readonly window: string;
   readonly bounds: Bounds;
@@ -449,9 +430,6 @@ interface DraftsOptions {
   readonly user: string;
   readonly onRefused?: (message: LeftMessage, error: RefusedError) => void;
 }
-interface EditBody {
-  readonly html: string;
-}
 interface ErasureBody {
   readonly head: number;
 }
@@ -474,18 +452,6 @@ interface Follower {
     heard(frame: AwarenessFrame, own: string): void;
     refused(error: RefusedError): void;
   };
-}
-interface FrameReading {
-  readonly format: FrameFormat;
-  readonly raw: string;
-  readonly node: string | null;
-  readonly state: 'measured' | 'calm' | 'fault';
-  readonly directionDegrees: number | null;
-  readonly speed: number | null;
-  readonly unit: WindUnit;
-  readonly speedMetresPerSecond: number | null;
-  readonly axes: Axes | null;
-  readonly status: string;
 }
 interface JsonBody {
   readonly data: unknown;
@@ -573,10 +539,6 @@ interface Message<K extends Kind = Kind> extends Draft<K> {
 interface Mode extends WindowMode {
   readonly http: HttpVersion;
 }
-interface NamedVersion {
-  readonly at: number;
-  readonly name: string;
-}
 interface OpenTransport {
   readonly send: (draft: Draft) => Promise<Stored>;
   readonly outlivesPage?: boolean | undefined;
@@ -633,20 +595,6 @@ interface Page {
   readonly cursor: string;
   readonly recovered: boolean;
 }
-interface PageSettings {
-  readonly transport: TransportName;
-  readonly http: WindowHttp;
-  readonly ports: ByHttp<number>;
-  readonly polling: Polling;
-  readonly mergeMs: number;
-  readonly share: Share;
-  readonly hasSensor: boolean;
-  readonly limits: {
-    readonly maxMessageBytes: number;
-    readonly outboxMessages: number;
-    readonly outboxBytes: number;
-  };
-}
 interface PendingDraft {
   readonly draft: Draft;
   state: 'waiting' | 'inFlight' | 'unanswered';
@@ -688,9 +636,6 @@ interface PresenceEvents {
   readonly change: (states: Presence['states']) => void;
   readonly refused: (error: RefusedError) => void;
 }
-interface ProbeBody {
-  readonly text: string;
-}
 interface ProviderEvents {
   status: [change: {
     readonly status: 'connecting' | 'connected' | 'disconnected';
@@ -715,9 +660,6 @@ interface ProviderOptions extends ConnectOptions {
   readonly connection?: Crosswind;
   readonly isRequired?: boolean;
   readonly start?: DocumentStart;
-}
-interface ReadingBody extends FrameReading {
-  readonly source: SensorSource;
 }
 interface Refused {
   readonly type: 'refused';
@@ -752,14 +694,6 @@ interface RoomEvents<Data> {
   readonly message: (message: RoomMessage<Data>) => void;
   readonly gap: () => void;
   readonly error: (error: unknown) => void;
-}
-interface SensorBody extends SensorHealth {
-  readonly source: SensorSource;
-}
-interface SensorHealth {
-  readonly state: 'connected' | 'silent' | 'garbled' | 'unplugged';
-  readonly sentence: string;
-  readonly note?: string;
 }
 interface Sharing {
   readonly key: (base: string) => Promise<string>;
@@ -797,9 +731,6 @@ interface Timers {
   readonly now: Clock;
   readonly later: (run: () => void, delayMs: number) => Cancel;
 }
-interface TitleBody {
-  readonly title: string;
-}
 interface TransportMode {
   readonly name: string;
   readonly transport: TransportName;
@@ -820,9 +751,6 @@ interface UpdateBody {
   readonly update: string;
   readonly user?: string;
   readonly owners?: Readonly<Record<string, readonly number[]>>;
-}
-interface VersionsBody {
-  readonly versions: readonly NamedVersion[];
 }
 interface Watched extends Opening {
   readonly windows?: () => Beat['windows'];
@@ -863,7 +791,6 @@ type DownFrame = Welcome | {
 type EventName = keyof ProviderEvents;
 type FallbackReason = 'blocked' | 'unsupported' | 'flapping' | 'full';
 type Follow = (address: string, signal: AbortSignal, onText: (text: string) => void) => Promise<void>;
-type FrameFormat = 'polar' | 'uv' | 'nmea' | 'tunnel';
 type HttpVersion = (typeof httpVersions)[number];
 type Instead<Answer> = (drafts: Drafts, ended: readonly PendingDraft[], answer: Answer, nextId: () => string) => Change | null;
 type Interval = readonly [low: number, high: number];
@@ -878,10 +805,8 @@ type Send = (method: 'GET' | 'POST', address: string, body: string | null, limit
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
 }) => Promise<Reply>;
-type SensorSource = 'simulated' | 'serial' | 'recorded';
 type Share = (typeof shareNames)[number];
 type TransportName = (typeof transportNames)[number];
 type Transports = Readonly<Record<TransportName, WebTransport>>;
 type WakeUp = 'online' | 'visible' | 'resumed' | 'restored';
-type WindUnit = 'M' | 'N' | 'P' | 'K' | 'F';
 type WindowHttp = (typeof windowHttpVersions)[number];

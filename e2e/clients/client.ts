@@ -8,6 +8,7 @@ import type { WebSocket } from 'ws'
 import {
   askClock,
   HttpError,
+  now,
   type Opening,
   type OpenTransport,
   openEventsBy,
@@ -15,7 +16,7 @@ import {
   type Send,
   transportsByName,
 } from '../../client/transports.ts'
-import { type Draft, type HttpVersion, now } from '../../client/wire.ts'
+import type { Draft, HttpVersion } from '../../client/wire.ts'
 import { connectHttp, type HttpClient } from './http-client.ts'
 
 export interface NodeOpening extends Omit<Opening, 'base'> {

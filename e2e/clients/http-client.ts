@@ -8,7 +8,8 @@ import type { Duplex, Readable } from 'node:stream'
 import { text as textOf } from 'node:stream/consumers'
 import type { ConnectionOptions } from 'node:tls'
 import { WebSocket } from 'ws'
-import { type Exchange, type HttpVersion, now } from '../../client/wire.ts'
+import { now } from '../../client/transports.ts'
+import type { Exchange, HttpVersion } from '../../client/wire.ts'
 
 export { textOf }
 

@@ -8,13 +8,13 @@ import tls from 'node:tls'
 import { urlToHttpOptions } from 'node:url'
 import { z } from 'zod'
 import type { Closing } from '../../client/transports.ts'
+import { now } from '../../client/transports.ts'
 import {
   type ClockReading,
   connections,
   createClockEstimate,
   type Mode,
   modes,
-  now,
   roundTripMs,
   type Timers,
   type WindowHttp,

@@ -12,7 +12,7 @@ import { json } from 'node:stream/consumers'
 import { pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { ensureCertificate, machineAddresses, machineNames } from '../../certs/certificate.ts'
-import type { ByHttp, HttpVersion, PageSettings } from '../../client/wire.ts'
+import type { ByHttp, HttpVersion, Polling } from '../../client/wire.ts'
 import { originFor } from '../../scripts/addresses.ts'
 import { serverEnvironment, serverFlags } from '../../scripts/child-process.mjs'
 import type { Figures } from '../../scripts/process.ts'
@@ -128,12 +128,20 @@ function originOf(host: string, ports: Ports): Readonly<Record<HttpVersion, stri
   return { '2': `${host}:${ports['2']}`, '1.1': `${host}:${ports['1.1']}` }
 }
 
-type JoinedServer = MeasuredServer & Pick<PageSettings, 'mergeMs' | 'polling' | 'hasSensor'>
+/** What a run needs of the server's settings, from `GET /api/settings`. */
+interface AskedSettings {
+  readonly ports: Ports
+  readonly mergeMs: number
+  readonly polling: Polling
+  readonly hasSensor: boolean
+}
+
+type JoinedServer = MeasuredServer & Omit<AskedSettings, 'ports'>
 
 /** By the address of its HTTP/2 port. Rejects if no Crosswind server answers. */
 export async function joinServer(address: string): Promise<JoinedServer> {
   const { protocol, hostname, origin: given } = new URL(address)
-  const { ports, mergeMs, polling, hasSensor } = await getJson<PageSettings>(`${given}/api/settings`)
+  const { ports, mergeMs, polling, hasSensor } = await getJson<AskedSettings>(`${given}/api/settings`)
   const origin = originOf(`${protocol}//${hostname}`, ports)
   return {
     origin,

@@ -2,8 +2,7 @@
 
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import type { PageStart } from '../../app/shared/page-messages.ts'
-import { limitToSlots } from '../../client/transports.ts'
-import { browserTimers, newName } from '../../client/wire.ts'
+import { browserTimers, limitToSlots, newName } from '../../client/transports.ts'
 import { nameUnder } from '../../protocol/messages.ts'
 import { connections, modes, type WindowMode, windowModes } from '../../protocol/modes.ts'
 import { freeTransports } from '../axios-http.ts'

@@ -3,7 +3,7 @@
 import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react'
 import { type DocumentList, documentPath, type ListedDocument } from '../../app/shared/document-api.ts'
 import { deletedForMs, maxTitleLength } from '../../app/shared/page-messages.ts'
-import { browserTimers } from '../../client/wire.ts'
+import { browserTimers } from '../../client/transports.ts'
 import { Segments } from '../page/Controls.tsx'
 import { type PageProps, useAttempt } from '../page/hooks.ts'
 import { timeOfDay } from '../page/wording.ts'

@@ -2,8 +2,7 @@
 
 import { type DocumentList, documentPath, type InvitationAnswer } from '../../app/shared/document-api.ts'
 import { titleFrom } from '../../app/shared/page-messages.ts'
-import { asClosing } from '../../client/transports.ts'
-import { browserTimers, newName } from '../../client/wire.ts'
+import { asClosing, browserTimers, newName } from '../../client/transports.ts'
 import type { HistoryPortion } from '../../protocol/document-history.ts'
 import { type Bodies, type Kind, nameUnder } from '../../protocol/messages.ts'
 import { openHttp } from '../axios-http.ts'

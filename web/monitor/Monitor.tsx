@@ -1,8 +1,7 @@
 // The live view of the server's load: figures of the last two minutes.
 
 import { useEffect, useState } from 'react'
-import { asClosing } from '../../client/transports.ts'
-import { browserTimers } from '../../client/wire.ts'
+import { asClosing, browserTimers } from '../../client/transports.ts'
 import { type MonitorProcess, type MonitorReply, secondsKept } from '../../protocol/monitor.ts'
 import { type Cancel, nothingPlanned } from '../../protocol/time.ts'
 import { openHttp } from '../axios-http.ts'

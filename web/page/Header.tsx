@@ -1,8 +1,7 @@
 // The sticky header, of constant height, with the mode menu, and the view switch below it.
 
 import type { AnchorHTMLAttributes, MouseEvent } from 'react'
-import { lackingTransports } from '../../client/transports.ts'
-import { browserTimers } from '../../client/wire.ts'
+import { browserTimers, lackingTransports } from '../../client/transports.ts'
 import { isShared, modeFor, type Share, type WindowMode } from '../../protocol/modes.ts'
 import { homeAddress } from '../documents/document-requests.ts'
 import { offeredModes } from '../page-session.ts'

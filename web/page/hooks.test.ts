@@ -6,7 +6,7 @@ import { join, sep } from 'node:path'
 import { test } from 'node:test'
 import { createElement } from 'react'
 import { renderToString } from 'react-dom/server'
-import { browserTimers } from '../../client/wire.ts'
+import { browserTimers } from '../../client/transports.ts'
 import { indexAfterKey, useNow } from './hooks.ts'
 
 test('changing the wall clock by an hour does not affect `useNow`', ({ mock }) => {

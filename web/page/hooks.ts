@@ -3,7 +3,7 @@
 import { type KeyboardEvent, useEffect, useReducer, useState, useSyncExternalStore } from 'react'
 import type { PageStart } from '../../app/shared/page-messages.ts'
 import type { OutboxState } from '../../client/drafts.ts'
-import { browserTimers } from '../../client/wire.ts'
+import { browserTimers } from '../../client/transports.ts'
 import { windowModeNamed } from '../../protocol/modes.ts'
 import type { Store, View } from '../store.ts'
 import type { PageActions } from './actions.ts'

@@ -2,7 +2,7 @@
 
 import { type KeyboardEvent, memo, useEffect, useId, useRef, useState } from 'react'
 import type { WindHistory } from '../../app/shared/wind-history.ts'
-import { browserTimers } from '../../client/wire.ts'
+import { browserTimers } from '../../client/transports.ts'
 import { Segments } from '../page/Controls.tsx'
 import { type CommonProps, useView } from '../page/hooks.ts'
 import { historyMinutes, unitShown } from '../store.ts'

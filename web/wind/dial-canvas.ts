@@ -1,6 +1,6 @@
 // The wind dial on its two canvases: card, spread, turning pointer and speed.
 
-import { browserTimers } from '../../client/wire.ts'
+import { browserTimers } from '../../client/transports.ts'
 import { vectorOf, wholeTurn } from '../../sensor/wind-units.ts'
 import type { Store, WindView } from '../store.ts'
 import { createRedrawing, displayOf, keepSharp, type Look, lookOf, onLookChange, stroke } from './canvas.ts'
