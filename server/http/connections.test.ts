@@ -1,4 +1,4 @@
-// The connections of our own ports and of an application's servers: which are watched, and how many begin.
+// Connections of our own ports and of an application's servers: those watched, and their limits.
 
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
