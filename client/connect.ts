@@ -38,7 +38,7 @@ export interface ConnectOptions {
    * modes of HTTP/1.1. Those of HTTP/3, such as `sse/3`, are used where they are named.
    */
   readonly modes?: readonly string[]
-  /** The mode that each falls back to, if not to the next of `modes`; null for none. */
+  /** The mode that each falls back to, instead of the next of `modes`; null, or no entry, for none. */
   readonly fallbacks?: Readonly<Record<string, string | null>>
   /** Timing of long polling and polling; see PROTOCOL.md. Default: the server's. */
   readonly polling?: Polling
