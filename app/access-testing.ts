@@ -47,7 +47,7 @@ export const plainRights = ({ channels, may }: Permission) => {
   return { read, write: may === 'write' ? read : [] }
 }
 
-/** The session's, of a response's cookies. */
+/** The session cookie among a response's cookies. */
 export function cookieIn([setCookie]: readonly string[]): string {
   return setCookie?.split(';', 1)[0] ?? ''
 }
@@ -57,7 +57,7 @@ export async function cookieAfter(access: Access, permission = toWrite, expiresA
   return cookieIn(setCookies)
 }
 
-/** Returns a fetch for its paths. */
+/** Returns a `fetch` for the application's paths. */
 export async function startTestApp(test: TestContext, access: Access, now: () => number) {
   const router = new Router()
   mountSession(router, access)

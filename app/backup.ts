@@ -123,7 +123,7 @@ function mustBeWhole(from: string, file: string): void {
   }
 }
 
-/** Links to files count as such. Empty if there is no such folder. */
+/** Links to files count as files. Empty if there is no such folder. */
 function filesIn(path: string, without = besideLog): string[] {
   if (!existsSync(path)) return []
   const isFile = (name: string) => statSync(join(path, name), { throwIfNoEntry: false })?.isFile()

@@ -27,7 +27,7 @@ const wind: ChannelType = {
   showsWindows: false,
 }
 
-/** Up to version 0.2, statistics of a document beside it: what a log has of them is erased. */
+/** Statistics of a document, up to version 0.2: the log erases those that it has. */
 const overview: ChannelType = {
   name: overviewName,
   kinds: {},
@@ -35,7 +35,7 @@ const overview: ChannelType = {
   showsWindows: false,
 }
 
-/** Longer than a polling client's pause; few, so that they take no room of documents. */
+/** Kept for longer than a polling client's pause; few, so that documents keep their room. */
 const probesKept = { messages: 4096, bytes: 4_194_304, hours: 1 / 60 }
 
 /** Retention of the whole log. */
@@ -47,7 +47,7 @@ interface Kept {
 
 const hourMs = 3_600_000
 
-/** Measurements' messages. */
+/** Messages of measurements. */
 const probesType = (most: Kept): ChannelType => ({
   name: 'probes',
   keep: {
@@ -108,16 +108,16 @@ export const pageChannels = (editing: EditRules, most: Kept): Readonly<Record<st
   '*': documentType(editing),
 })
 
-/** Limit for clients that only read, and may measure. */
+/** Size limit for clients that may read and measure only. */
 const maxProbeBytes = 4096
 
 /** Names of senders that are the server's. */
 export const pageSenders: readonly string[] = [sensorName, overviewName]
 
 /**
- * Rights of an invitation: its pages, the wind for everybody, and everybody may measure. Windows of
- * version 0.2 also follow their pages' overviews, which nobody writes any more. They have a session; an
- * invitation that is sent as a token must fit into a ticket.
+ * Rights of an invitation: its pages, to read the wind, and to measure. Windows of version 0.2, which
+ * have a session, also follow their pages' overviews, which nobody writes any more; an invitation that
+ * is sent as a token must fit into a ticket.
  */
 export function pageRights(
   { channels, may }: Permission,

@@ -54,7 +54,7 @@ const refusingHub: Pick<Hub, 'waitMs' | 'publish'> = {
   publish: () => Promise.reject(new Error('Nothing is published here.')),
 }
 
-/** Identifies the senders of requests to routes of the page that stand alone. */
+/** Identifies the senders of requests to routes that run without the rest of the page's server. */
 export function callersOf(authorizer: Authorizer, hub = refusingHub) {
   const { now } = processTimers
   const bodies = new BodyReader({

@@ -1,4 +1,4 @@
-// The page's server, or one of its processes: an application of the library, with the sensor's source.
+// The page's server, or one of its processes: an application of the library, with a sensor.
 
 import { createHmac } from 'node:crypto'
 import { resolve } from 'node:path'
@@ -68,7 +68,7 @@ type Ports = Record<HttpVersion, number> & Partial<Record<WindowHttp, number>>
 const timers = processTimers
 
 /**
- * Starts a server, or in one of its workers what serves. Rejects with one sentence if a port is
+ * Starts a server or, in a worker, its serving part. Rejects with one sentence if a port is
  * unavailable or the web app is not built.
  */
 export async function startServer(parts: ServerParts): Promise<Server> {

@@ -45,8 +45,8 @@ export interface TestServer extends Server {
 }
 
 /**
- * Stops the clocks of this process until the end of the test, which moves them on; timers run as
- * ever. Call before a server starts.
+ * Stops the clocks of this process until the end of the test, and lets the test advance them. Timers
+ * run as usual. Call before a server starts.
  */
 export function stopClock(t: TestContext) {
   let now = Math.trunc(processTimers.now())
@@ -59,7 +59,7 @@ export function stopClock(t: TestContext) {
       now += ms
       wall += ms
     },
-    /** As somebody sets the machine's clock, which the monotonic one does not follow. */
+    /** Sets the wall clock, as by hand; the monotonic clock does not follow. */
     set(byMs: number) {
       wall += byMs
     },

@@ -73,7 +73,7 @@ function follower(from?: string, shown = new Set<string>()): Follower {
   }
 }
 
-/** Until all that was asked for is under way: a key's fingerprint takes more than a turn. */
+/** Waits until the condition holds: computing a key's fingerprint takes more than a turn. */
 async function until(holds: () => boolean): Promise<void> {
   for (let turns = 0; !holds(); turns += 1) {
     assert.ok(turns < 2000)
@@ -92,7 +92,7 @@ for (const [kind, start] of [
   ['its own', openOwn],
   ['a shared', () => openShared(1)],
 ] as const)
-  test(`over ${kind} connection, the only channel that is left and followed again has the others’ states`, async (t) => {
+  test(`over ${kind} connection, a client that leaves its only channel and follows it again gets the others’ states`, async (t) => {
     const { streams, windows } = start()
     const [window] = windows as [Crosswind]
     t.after(() => window.close())
@@ -126,7 +126,7 @@ for (const leaving of [0, 1])
     assert.equal(streams.length, 1)
   })
 
-test('the only channel that is left before its stream opens has none opened; the next one has its own', async (t) => {
+test('a channel that is left before its stream opens gets no stream; the next channel gets one of its own', async (t) => {
   const { streams, windows } = openOwn()
   const [window] = windows as [Crosswind]
   t.after(() => window.close())

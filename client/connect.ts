@@ -33,12 +33,12 @@ export { websocket } from './transports/websocket.ts'
 
 export interface ConnectOptions {
   /**
-   * The first is used while it can be; the next when the one before fails, until it works again.
+   * In order of preference: the first that works is used, and an earlier one again once it works.
    * Default: `sse/2`, `sse/1.1`, `long-polling/1.1`, `polling/1.1`; over plain `http` only the
    * modes of HTTP/1.1. Those of HTTP/3, such as `sse/3`, are used where they are named.
    */
   readonly modes?: readonly string[]
-  /** The mode that each falls back to, if not to the next of `modes`; null for none. */
+  /** The mode that each falls back to, instead of the next of `modes`; null, or no entry, for none. */
   readonly fallbacks?: Readonly<Record<string, string | null>>
   /** Timing of long polling and polling; see PROTOCOL.md. Default: the server's. */
   readonly polling?: Polling
@@ -262,7 +262,7 @@ export class Crosswind {
     this.#then((link) => link.wake('resumed'))
   }
 
-  /** To another of its modes. Throws if it has no such mode. */
+  /** Switches to another of its modes. Throws if it has no such mode. */
   switch(name: string): void {
     const mode = modeNamed(name, this.#modes)
     this.#then((link) => link.switchMode(mode))
@@ -315,7 +315,7 @@ export class Crosswind {
     follower.end()
   }
 
-  /** False if it was left before. */
+  /** Returns false if it was left before. */
   #forget(name: string, follower: Follower): boolean {
     if (this.#rooms.get(name) !== follower) return false
     this.#rooms.delete(name)
@@ -328,7 +328,7 @@ export class Crosswind {
     return true
   }
 
-  /** Resolves to the channel's newest cursor, and to the one from which on the stream has the channel. */
+  /** Resolves to the channel's newest cursor, and to the cursor from which the stream has the channel. */
   async #join(name: string, follower: Follower): Promise<readonly [newest: string, from: string]> {
     const link = await this.#link
     // Without a ticket, the stream would be refused first.
@@ -337,7 +337,7 @@ export class Crosswind {
     const cursor = start ?? (await this.#page(name, 'newest')).cursor
     if (this.#rooms.get(name) !== follower) return [cursor, cursor]
     this.#ending.signal.throwIfAborted()
-    // The stream still has the channel that was left last, and has told nobody who is there.
+    // The stream may still have the channel that was left last; its new follower lacks the presence there.
     const isAnew = this.#read.size === 0
     this.#read.add(name)
     // Channels joined in one turn share the opening.

@@ -64,7 +64,7 @@ class Teller {
   /** How often each draft was sent, by id, until it is answered. */
   readonly #attempts = new Map<string, number>()
   #state: LinkState | null = null
-  /** The mode that was opened last, without those opened beside an open one. */
+  /** The mode that was opened last, except beside an open connection. */
   #tried = ''
 
   constructor(window: string, now: Clock) {

@@ -1,4 +1,4 @@
-// Policies for documents: which drafts exceed the bounds, outlive their refusal, or take further updates.
+// Policies for documents: which drafts exceed the bounds, outlive a refusal, or take more updates.
 
 import type { Draft, UpdateBody } from '../protocol/messages.ts'
 import type { Random } from '../protocol/time.ts'

@@ -27,10 +27,10 @@ const flappingWithinMs = 60_000
 const probePausesMs = [250, 30_000, 60_000, 120_000, 300_000] as const
 
 /**
- * Failures return to the mode `home`. After enough of them, a descent along `fallback` in the mode table tries
- * each lower mode once. The first that opens is the new home; if none does, the home stays, so a server outage
- * does not change the mode. A better mode that opens is the new home too, but one that soon ends returns to
- * the home before.
+ * After a failure, the mode `home` is opened again. After enough failures, a descent along `fallback` in the mode
+ * table tries each lower mode once. The first that opens is the new home; if none does, the home stays, so a
+ * server outage does not change the mode. A better mode that opens is the new home, too; if it soon ends, the
+ * former home is used again.
  */
 export class Fallback {
   readonly preferred: LinkMode
@@ -42,7 +42,7 @@ export class Fallback {
   #home: LinkMode
   #mode: LinkMode
   #reason: FallbackReason | null = null
-  /** The mode that a short-lived probe returns to. */
+  /** The mode to return to after a short-lived probe. */
   #returnTo: LinkMode | null = null
   #failures = 0
   #fruitlessDescents = 0
@@ -120,7 +120,7 @@ export class Fallback {
     this.#failedProbes = Math.min(this.#failedProbes + 1, probePausesMs.length - 1)
   }
 
-  /** The first supported mode that it falls back to. */
+  /** The first supported mode that `high` falls back to. */
   below(high: LinkMode): LinkMode | undefined {
     return this.#chain(this.#named(high.fallback))[0]
   }

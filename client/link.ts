@@ -1,4 +1,4 @@
-// A window's link to the log: opens, resumes, retries, falls back; delivers messages once, in order.
+// A window's link to the log: opens, resumes, retries and falls back; delivers once, in order.
 
 import type { ClockReading } from '../protocol/clock-estimate.ts'
 import {
@@ -69,7 +69,7 @@ export interface LinkOptions {
   readonly channels: readonly string[]
   /** Compares this window's clock with the server's; without it, readings are null. */
   readonly clock?: typeof LinkClock | undefined
-  /** Sends what leaves when the page ends, and the clock's requests. Default: the browser's. */
+  /** Sends the last messages of a page that ends, and clock requests. Default: the browser's. */
   readonly platform?: Pick<Platform, 'fetch' | 'send'> | undefined
   /**
    * After a refusal, and when one may be hidden in a loss. Rejects with an `HttpError` when the server
@@ -98,13 +98,13 @@ export interface LinkListener extends OutboxListener {
   onStateRefused?(channel: string | undefined, error: RefusedError): void
 }
 
-/** Asking again soon is useless. */
+/** Whether an early retry is useless. */
 export const isRefusal = ({ code }: Closing) => ['refused', 'uninvited', 'expired'].includes(code)
 
 /** EventSource and WebSocket report refusals as losses, so the session is checked. */
 const lossesBeforeSessionCheck = 2
 
-/** For a welcome or an answer over UDP, ms; then TCP is tried beside it. */
+/** Time limit for a welcome or an answer over UDP, ms; after it, TCP is tried in parallel. */
 const lateMs = 700
 
 /**
@@ -177,7 +177,7 @@ export class Link implements Sleeper {
     return this.outbox.publish(channel, kind, body)
   }
 
-  /** Replaces the channels; a new one delivers messages from now on only. `isAnew`: all of them are. */
+  /** Replaces the channels; a new one delivers messages from now on only. `isAnew`: all are new. */
   read(channels: readonly string[], isAnew = false): void {
     if (!isAnew && channels.join() === this.#channels.join()) return
     this.#channels = channels
@@ -392,7 +392,7 @@ export class Link implements Sleeper {
     this.#retryIn(isAtOnce ? 0 : this.#retry.pauseMs(closing, livedMs !== null), closing.sentence)
     this.#losses += 1
     if (this.#losses !== lossesBeforeSessionCheck) return
-    // That the server is unreachable is already known.
+    // The server is known to be unreachable.
     this.#checkSession(closing, nothingPlanned, nothingPlanned)
   }
 
@@ -532,7 +532,7 @@ class AwarenessSender {
   /** By channel. */
   readonly #newest = new Map<string | undefined, AwarenessReport>()
   #unsent = new Map<string | undefined, AwarenessReport>()
-  /** Channels whose newest state was refused: told once, not at each move. */
+  /** Channels whose newest state was refused: reported once, not at each move. */
   readonly #refused = new Set<string | undefined>()
   #send: ((report: AwarenessReport) => void) | null = null
   /** Known once connected. */

@@ -1,5 +1,5 @@
-// Random lives of an outbox: nothing is lost, doubled, out of order, or forgotten by the browser too early.
-// CROSSWIND_ROUNDS=5000 lives more, the first of them from CROSSWIND_SEED.
+// Random lives of an outbox: no draft is lost, duplicated, reordered, or forgotten too early.
+// CROSSWIND_ROUNDS=5000 runs 5,000 lives, with seeds from CROSSWIND_SEED on.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -147,7 +147,7 @@ class Life {
     this.#check()
   }
 
-  /** The server answers all, and the browser has room: each text is in one draft that ended, and none is kept. */
+  /** The server answers all drafts, and the browser has room: each text is in one ended draft, and none is kept. */
   async endAnswered(): Promise<void> {
     this.#connect(2)
     for (let n = 0; this.#live.size > 0; n += 1) {
@@ -355,7 +355,7 @@ class Life {
    * are sent later.
    */
   #refuse(): void {
-    // Rarely, since in the page little is left to go wrong.
+    // Rarely in the page: all its drafts end, and a life without drafts tests little.
     if (this.#door === 'page' && this.#random() < 0.7) return
     this.story.push('is not let in')
     const meant = [...this.#live].filter(([, { channel }]) => channel === 'one')

@@ -1,4 +1,4 @@
-// Drafts that the server has not stored: numbered, bounded, sent in order, a few at a time, and resent.
+// Drafts that the server has not stored: numbered, bounded, sent in order, and resent.
 
 import type { Bodies, Draft, Kind, Stored, UpdateBody } from '../protocol/messages.ts'
 import { nothingPlanned, type Timers } from '../protocol/time.ts'
@@ -69,8 +69,8 @@ export interface Bounds {
 }
 
 /**
- * Returns what replaces the end of these drafts: `pending` without them, and a `tell` that reports the answer. Null,
- * or a field that is left out, leaves it as it is. `nextId` numbers a draft of this window.
+ * Handles drafts that end with this answer. Returns a change in which `pending` lacks them and `tell` reports the
+ * answer; null, or an omitted field, keeps the default. `nextId` numbers a draft of this window.
  */
 type Instead<Answer> = (
   drafts: Drafts,
@@ -120,7 +120,7 @@ export interface OutboxOptions {
   readonly timers: Timers
 }
 
-/** A new round begins with each connection and after each pause of a busy server. */
+/** A new round begins with each connection and after each pause that a busy server asks for. */
 interface SendRound {
   readonly send: OpenTransport['send']
   readonly maxInFlight: number

@@ -23,7 +23,7 @@ export interface ProviderOptions extends ConnectOptions {
   /** False to wait for `connect()`. */
   readonly connect?: boolean
   readonly awareness?: Awareness
-  /** One for several documents and channels, which the provider leaves open. */
+  /** A connection for several documents and channels; the provider does not close it. */
   readonly connection?: Crosswind
   /**
    * When the document may no longer be read, the connection waits with all its channels until it may, and

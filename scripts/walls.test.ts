@@ -78,15 +78,15 @@ test('the protocol imports nothing but itself', () => {
   assert.deepEqual(foreignImports('protocol/', ['protocol/']), [])
 })
 
-/** What a sensor is and measures, for those who show it. */
+/** Modules that describe a sensor and its readings, for the page too. */
 const sensorFacts = ['sensor/readings.ts', 'sensor/wind-units.ts']
 
-test('what page and its server share imports the protocol and the facts of the sensor alone', () => {
+test('modules shared by the page and its server import only the protocol and the facts of the sensor', () => {
   assert.deepEqual(foreignImports('app/shared/', ['app/shared/', 'protocol/', ...sensorFacts]), [])
   for (const path of sensorFacts) assert.deepEqual(foreignImports(path, sensorFacts), [])
 })
 
-test('none of them has a clock, timer, randomness, browser or process of its own', () => {
+test('pure modules use no clock, timer, randomness, browser or process of their own', () => {
   const impure =
     /\b(?:Math\.random|Date\.now|new Date|performance|set(?:Timeout|Interval|Immediate)|queueMicrotask|requestAnimationFrame|(?<!['-])document|globalThis|navigator|location|localStorage|crypto|fetch|process|Buffer)\b/
   const isShared = (path: string) => /^(protocol|app\/shared)\//.test(path) || sensorFacts.includes(path)
@@ -194,7 +194,7 @@ test('page, tests and lab import only the client’s doors', () => {
   assert.deepEqual(behindDoors('client', found), [])
 })
 
-/** Started by `lab-command`, or on their own by a scenario, and everything in `e2e/` that they import. */
+/** Files started by `lab-command` or by a scenario, and all files in `e2e/` that they import. */
 function filesOfLab(): ReadonlySet<string> {
   const found = new Set<string>()
   const look = (path: string) => {
@@ -220,7 +220,7 @@ function filesOfLab(): ReadonlySet<string> {
 /** Benches of functions of the server, in the lab's own process. */
 const timesItsOwn = ['e2e/bench/frames-bench.ts', 'e2e/bench/opening-bench.ts']
 
-test('the lab imports nothing of the server, but for an application of the library', () => {
+test('the lab imports nothing of the server, except in an application of the library', () => {
   const lab = filesOfLab()
   assert.ok(lab.size > 80, `the lab has ${lab.size} files`)
   assert.deepEqual(
@@ -229,7 +229,7 @@ test('the lab imports nothing of the server, but for an application of the libra
   )
 })
 
-test('the server imports the protocol, and nothing of its application, of types too', () => {
+test('the server imports the protocol, and nothing of its application, not even types', () => {
   assert.deepEqual(
     importsOf(['client/', 'app/', 'sensor/', 'web/', 'e2e/', 'certs/'], (path) =>
       path.startsWith('server/'),
@@ -320,7 +320,7 @@ test('the container has every file that its server and its page import', () => {
   )
 })
 
-test('no file imports itself, by any way, of types too', () => {
+test('no file imports itself, even indirectly, even for types', () => {
   const importsIn = new Map(sources.map(({ path, imports }) => [path, imports]))
   const done = new Set<string>()
   const look = (path: string, way: readonly string[]): void => {

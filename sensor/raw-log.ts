@@ -396,7 +396,7 @@ class ContentSurvey {
 /** Magic numbers: gzip, zip, bzip2, xz, zstd. */
 const packed = ['\x1f\x8b', 'PK\x03\x04', 'BZh', '\xfd7zXZ', '\x28\xb5\x2f\xfd']
 
-/** Detects by the log's first line (latin1). */
+/** Returns why a log cannot be read as text, by its first line (latin1); null if it can. */
 function encodingOf(text: string): string | null {
   if (packed.some((start) => text.startsWith(start))) return 'it is compressed; unpack it first'
   const zeros = text.split('\0').length - 1

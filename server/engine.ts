@@ -1,4 +1,4 @@
-// A server of channels: serves on ports of its own or on an application's server, and begins anew with a new log.
+// A server of channels, on its own ports or an application's server; restarts on a new log.
 
 import cluster from 'node:cluster'
 import type { Duplex } from 'node:stream'
@@ -280,8 +280,8 @@ export class Engine {
   }
 
   /**
-   * Drains, lets requests end, cuts the rest after `drainMs`. Resolves at most 2 s later; with workers,
-   * which have as long before, at most 5 s. Idempotent.
+   * Drains, lets requests end, cuts the rest after `drainMs`. Resolves at most 2 s later. Workers drain
+   * first, in as much time and at most 3 s more. Idempotent.
    */
   close(drainMs: number): Promise<void> {
     this.#closed ??= this.#close(drainMs)

@@ -113,7 +113,7 @@ export async function createCrosswind(options: CrosswindOptions): Promise<Crossw
   })
 }
 
-/** Without a listener of the application's, it is printed. */
+/** Without the application's `onFailure`, failures are printed. */
 function createFailureHandler({ onFailure }: Pick<CrosswindOptions, 'onFailure'>) {
   return (code: OutputCode, what: string, error?: unknown): void => {
     if (onFailure) {

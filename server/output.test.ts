@@ -111,7 +111,7 @@ test('a trace as JSON is a line of level debug among the others', () => {
   assert.deepEqual([others, lines], [[], []])
 })
 
-test('an application has lines of its own, and no others of the library’s codes', () => {
+test('an application adds codes of its own, and cannot redefine the library’s', () => {
   const { lines, output } = printing()
   const own = output.with({ 'pump-started': 'info', 'pump-stuck': 'error' })
   own.say('pump-started', 'The pump runs.')

@@ -172,7 +172,7 @@ export class Output<Own extends string = never> {
 
 /**
  * A reader that is gone, or a full disk, must not end an application because Crosswind had something to
- * say; what the application writes is its own. As Node's console, listens only after a failed write:
+ * say; what the application writes is its own. Like Node's console, listens only after a failed write:
  * its 'error' event follows.
  */
 function ignoreWriteErrors(stream: NodeJS.WriteStream): Destination {
@@ -185,7 +185,7 @@ function ignoreWriteErrors(stream: NodeJS.WriteStream): Destination {
   }
 }
 
-/** A full disk to which it is written must not end the process. */
+/** Writing to a full disk must not end the process. */
 const standardOutput = () => pino.destination({ dest: 1, sync: true }).on('error', () => undefined)
 
 /** The error's origin, not its message, which may contain client input. */

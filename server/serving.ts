@@ -25,7 +25,7 @@ import { Revocations, revocationsChannel, revocationsType } from './security/rev
 import { TicketAuthorizer } from './security/tickets.ts'
 import type { Siblings } from './workers/workers.ts'
 
-/** Begins something with a log; returns what ends it, or nothing. */
+/** Begins work with a log; returns the function that ends it, or nothing. */
 export type LogHook = (log: ReadableLog) => End | undefined
 export type End = () => void | Promise<void>
 
@@ -56,9 +56,9 @@ export interface ServingParts {
   readonly siblings?: Siblings | undefined
   /** Whether it prints what concerns all processes, such as the state of the log. */
   readonly leads: boolean
-  /** Instead of opening a log of its own. */
+  /** Joins another process's log, instead of opening one. */
   readonly joinLog?: (() => Promise<OpenedLog>) | undefined
-  /** Makes of the log that was opened what other processes join. */
+  /** Lets the server's other processes join the log that was opened. */
   readonly hostLog?: ((opened: OpenedLog) => HostedLog | null) | undefined
 }
 
@@ -177,7 +177,7 @@ export class Serving {
     return this.#app
   }
 
-  /** Begins what an application does with this log; ends it before the hub drains. */
+  /** Begins an application's work with this log; ends it before the hub drains. */
   begin(begin: LogHook): void {
     if (!this.#closed) this.#ends.push(begin(this.log))
   }

@@ -1,4 +1,4 @@
-// The library's door for programs with a configuration: Crosswind's settings, and how others are declared.
+// The library's door for a program's settings: Crosswind's own, and tools to declare others.
 
 export { ConfigError, checked, notAllowed } from './config/checking.ts'
 export { engineShape, misfitsOfLimits } from './config/engine-settings.ts'

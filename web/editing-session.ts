@@ -211,7 +211,7 @@ export class EditingSession {
       window,
       bounds: { messages: limits.outboxMessages, bytes: limits.outboxBytes },
       random: Math.random,
-      // For another session.
+      // The drafts wait for another session.
       waitsIfDenied: true,
     })
     const policy = mergingPolicy(documents, {
@@ -416,7 +416,7 @@ export class EditingSession {
     const link = { ...this.#store.view().link, ...state, state: status }
     const mode = windowModeNamed(link.mode)
     if (status !== 'open' || !mode || isDirect(this.#start, location)) return link
-    // Browsers do not tell a WebSocket's.
+    // Browsers do not report the version of a WebSocket.
     const isTold = mode.uplink !== 'socket'
     const spokenHttp = isTold
       ? this.#browserHttp.versionFor(originFor(mode.http, this.#start, location))

@@ -111,7 +111,7 @@ export function createStore(initial: View) {
   const listeners = new Set<() => void>()
   return {
     view: () => current,
-    /** A part that says the same stays the same object, and what shows it is not rendered again. */
+    /** An unchanged part stays the same object, so that components that show it are not rendered again. */
     change(part: Partial<View>) {
       const changed = Object.entries(part).map(([name, value]) => {
         const before = current[name as keyof View]

@@ -41,7 +41,7 @@ export const tasks = {
   /** The update in base64 that changes the document accordingly; null if nothing changes. */
   updateFor: (messages: Messages, rewriting: Rewriting) =>
     updateFrom(messages, (text) => changesFor(rewriting, text)),
-  /** The update from the document to the newest edit of an earlier version, written by this Yjs client. */
+  /** The update that turns the document into the newest `edit` of an old window, written by this Yjs client. */
   updateToPage: (messages: Messages, client: number) =>
     updateFrom(messages, (text) => changesBetween(linesOf(text), linesIn(messages)), client) ??
     encoded(Y.encodeStateAsUpdate(new Y.Doc())),

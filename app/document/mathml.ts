@@ -55,7 +55,7 @@ export function texIn(source: string): string {
   return /^\{\\(?:display|text)style (.*)\}$/.exec(tex)?.[1]?.trim() ?? tex
 }
 
-/** Multiplication and other operators that are not drawn; that of a function, U+2061, separates words. */
+/** Invisible operators. Function application, U+2061, is not among them, because it separates words. */
 const invisible = /[\u2062-\u2064\u200b]/g
 
 function textOf({ tag, parts }: Element): string {

@@ -141,7 +141,7 @@ export function sendLast(
   let lines = ''
   let bytes = 0
   for (const draft of drafts) {
-    // And the end of its line.
+    // Including its line end.
     bytes += bytesOf(draft) + 1
     if (bytes > maxLastBytes) break
     lines += `${JSON.stringify(draft)}\n`

@@ -1,4 +1,4 @@
-// Keeps a Y.Doc and its channel's log in step, and knows which of the document's updates are stored.
+// Keeps a Y.Doc in step with its channel's log, and tracks which of its updates are stored.
 
 import type * as Y from 'yjs'
 import { type Draft, type Message, parseCursor } from '../../protocol/messages.ts'
@@ -82,7 +82,7 @@ export class DocumentSync {
   readonly #listener: SyncListener
   readonly #outboxListener: OutboxListener
   #phase: Phase = 'closed'
-  /** How often the phase has changed: what was begun in an earlier turn is of no use. */
+  /** Number of phase changes: results of work that began in an earlier turn are ignored. */
   #turn = 0
   /** Null once something newer is known. */
   #start: DocumentStart | null

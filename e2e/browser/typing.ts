@@ -360,7 +360,7 @@ function putText(text: string): void {
   document.querySelector('#document')?.replaceChildren(paragraph)
 }
 
-/** Pastes in the shared editor; in the mirror, changes the DOM, which its editor learns by an event. */
+/** Pastes in the shared editor; in the mirror editor, changes the DOM and notifies the editor by an event. */
 export function fillEditor(paragraphs: readonly string[], isShared: boolean): void {
   const editor = document.querySelector<HTMLElement>('#document')
   if (!editor) return
@@ -387,7 +387,7 @@ export function editorShows(length: number): boolean {
   return (document.querySelector('#document')?.textContent.length ?? 0) >= length
 }
 
-/** At this fraction of the blocks and of the block's text. */
+/** Places the caret at this fraction of the blocks and of the block's text. */
 export function placeCaretIn(fraction: number): void {
   const editor = document.querySelector<HTMLElement>('#document')
   const block = editor?.children[Math.floor(editor.children.length * fraction)]
@@ -409,7 +409,7 @@ function publishProbe(bytes: number): boolean {
   return (globalThis as Page).crosswind?.probe(bytes) ?? false
 }
 
-/** Nothing until the app runs: then this global is the element with that id. */
+/** Empty before the app runs: until then, the global `crosswind` is the element with that id. */
 export function readLink(): {
   readonly state?: string | undefined
   readonly mode?: string | undefined

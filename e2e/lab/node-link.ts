@@ -33,7 +33,7 @@ interface NodeOpening {
   readonly polling: Polling
   readonly bounds: Parameters<typeof plainPolicy>[0]
   readonly connect: (opening: LinkOpening) => OpenTransport
-  /** Called on change of the connection alone. */
+  /** Called when one of the `told` fields changes, not at each change of the outbox. */
   readonly onState?: (state: ConnectionState) => void
   readonly onMessage?: (message: Message, receivedAt: number) => void
   readonly outbox?: Partial<OutboxListener>

@@ -1,4 +1,4 @@
-// An application's server in a process of its own, started by a shell; this file is its entry point.
+// Entry point of an application's server in a process of its own, started by a shell.
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -264,7 +264,7 @@ test('a server that starts again on its folder has every message, and its client
   assert.equal(statSync(folder).mode & 0o077, 0, 'nobody else may look into it')
 })
 
-test('what is stored is for the user of the server alone, and a folder that was there before keeps its mode', async (t) => {
+test('only the user of the server may read stored files, and an existing folder keeps its mode', async (t) => {
   const root = temporaryFolder(t)
   const shared = join(root, 'shared')
   mkdirSync(shared)
@@ -392,7 +392,7 @@ test('an HTTP version may have an address of its own', async (t) => {
   assert.deepEqual(asked, ['/realtime/stream', '/realtime/messages'])
 })
 
-test('offline, 2,000 messages or 4 MB wait, the state says why, and what is beyond is refused', async (t) => {
+test('offline, 2,000 messages or 4 MB wait, the state says why, and further messages are refused', async (t) => {
   let isCut = false
   const { open, cut } = await start(t, { cuts: () => isCut })
   const codeOf = (publishing: Promise<unknown>) =>
@@ -437,7 +437,7 @@ test('a mode falls back to the one that is named for it, not to the next', async
   assert.deepEqual([mode, preferred, fallbackReason], ['long-polling/1.1', 'sse/1.1', 'blocked'])
 })
 
-test('a page begins where the server’s part of it ends: one stream for its channels, and no question before', async (t) => {
+test('a page continues after the messages that it was sent with: one stream for its channels, no earlier request', async (t) => {
   const asked: string[] = []
   const { crosswind, open } = await start(t, { elsewhere: ({ url = '' }) => void asked.push(url) })
   await crosswind.publish('room.1', { text: 'in the page' })
@@ -556,7 +556,7 @@ test('the server names the user of each message, in every way of sending, also a
   )
 })
 
-test('a repeat is stored once, whoever its user is by now', async (t) => {
+test('a repeat is stored once, even if its user has changed', async (t) => {
   const { origin, crosswind } = await start(t, people)
   const client = connectHttp('1.1', origin, null)
   t.after(() => client.close())
@@ -591,7 +591,7 @@ test('connectOver uses only the transports that it names, in all their modes', a
   )
 })
 
-test('an address where something else answers is named as the reason, until Crosswind is there', async (t) => {
+test('while another program answers at the address, the state names that as the reason', async (t) => {
   let isThere = false
   const { open } = await start(t, {
     elsewhere: (_request, response) => !isThere && response.end('<!doctype html>'),
@@ -626,7 +626,7 @@ test('a channel that may not be read leaves the others of its connection alone',
 })
 
 for (const mode of ['sse/1.1', 'websocket/1.1', 'long-polling/1.1', 'polling/1.1', 'streaming/2'])
-  test(`a listener that throws over ${mode} is reported, and keeps nobody from hearing`, async (t) => {
+  test(`a listener that throws over ${mode} is reported, and the other listeners are still called`, async (t) => {
     const { open, crosswind } = await start(t, { isSecure: mode === 'streaming/2' })
     const thrown = uncaught(t)
     await crosswind.publish('room.1', { text: '1' })

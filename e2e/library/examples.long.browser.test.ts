@@ -133,7 +133,7 @@ async function chat(opened: AsyncDisposableStack, addresses: readonly [string, s
   return ann
 }
 
-/** Bytes that a page loads which uses only these parts of the client. */
+/** Bytes that a page loads if it uses only these parts of the client. */
 async function sizeOf(code: string): Promise<number> {
   const { outputFiles } = await build({
     stdin: { contents: code, resolveDir: join(root, 'client/dist') },
@@ -162,7 +162,7 @@ test('the client is small, and smaller over one transport', async (t) => {
   assert.ok(sizes.drafts <= sizes.all + 2_900)
 })
 
-test('an error is of one class, whichever door it comes through', async () => {
+test('errors have the same class in all entry points of the client', async () => {
   const classes = ['connect', 'node', 'transports'].map(async (door) => {
     return (await import(join(root, 'client/dist', `${door}.js`))).RefusedError
   })
@@ -410,7 +410,7 @@ async function share(address: string, { content, caret }: Editor): Promise<void>
   await bob.page.keyboard.down('Control')
   for (let times = 0; times < 3; times += 1) await bob.page.keyboard.press('z')
   await bob.page.keyboard.up('Control')
-  // Undo reverts one's own.
+  // Undo reverts only the user's own changes.
   for (const { page } of [ann, bob, late])
     await page.waitForFunction(
       (where) => {
@@ -425,7 +425,7 @@ async function share(address: string, { content, caret }: Editor): Promise<void>
 const tokens = Array.from({ length: 2000 }, (_, index) => `${index + 1} `)
 const wholeAnswer = tokens.join('')
 
-/** Runs in the page after each change: what is shown, once it has so many tokens, or is wrong. */
+/** Runs in the page after each change: returns the text once it has `least` tokens, or is wrong. */
 function shownOnce(whole: string, least: number) {
   const shown = document.querySelector('#answer')?.textContent ?? ''
   return shown.split(' ').length > least || !whole.startsWith(shown) ? { shown } : null

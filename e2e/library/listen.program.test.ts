@@ -1,4 +1,4 @@
-// A server on ports of its own: beside an application's routes, with figures, in one process or several.
+// A server on its own ports: beside an application's routes, with metrics, in several processes.
 
 import assert from 'node:assert/strict'
 import { createServer as createHttpServer } from 'node:http'
@@ -90,7 +90,7 @@ for (const version of httpVersions)
     assert.match(await crosswind.metrics(), new RegExp(`^crosswind_windows\\{mode="${mode.name}"\\} 2$`, 'm'))
   })
 
-test('without an application, all else is 404, and a foreign WebSocket too', async (t) => {
+test('without an application, all other requests and WebSockets get 404', async (t) => {
   const { cert, key } = await certificate(t)
   const crosswind = await open()
   t.after(() => crosswind.close({ drainMs: 0 }))
@@ -133,7 +133,7 @@ test('a server is on ports of its own or on the application’s, and workers onl
   assert.throws(() => several.attach(createHttpServer()), { message: /^attach: several workers/ })
 })
 
-test('a server listens once, and not after it was closed; what was about to open is closed with it', async (t) => {
+test('a server listens once, and not after it was closed; ports that are being opened are closed with it', async (t) => {
   const { cert, key } = await certificate(t)
   const place = { port: 0, http1Port: 0, cert, key }
   const crosswind = await open()
@@ -149,7 +149,7 @@ test('a server listens once, and not after it was closed; what was about to open
   await assert.rejects(ask(t, '2', closed['2'], cert, '/about'))
 })
 
-test('what an application is told counts in its figures, too', async (t) => {
+test('an error that an application receives counts in its figures, too', async (t) => {
   const told: unknown[] = []
   const { crosswind, origin } = await start(t, {
     onFailure: (error) => told.push(error),
@@ -166,7 +166,7 @@ test('what an application is told counts in its figures, too', async (t) => {
   assert.deepEqual([status, told.length, await count()], [500, 1, before + 1])
 })
 
-test('each process prints JSON under its name, and the first one why a worker cannot serve', {
+test('each process prints JSON under its name, and the first process prints why a worker cannot serve', {
   skip: process.platform !== 'linux' && 'the system spreads connections over processes only on Linux',
 }, async (t) => {
   const { certFile, keyFile } = await certificate(t)

@@ -79,7 +79,7 @@ test('a program has settings of its own beside the limits of Crosswind', async (
   })
 })
 
-test('a copy does not replace a file, and a log in memory has no copy', async (t) => {
+test('a copy does not replace a file, and a log in memory cannot be copied', async (t) => {
   const folder = temporaryFolder(t)
   const crosswind = await open(t, { storage: { kind: 'sqlite', folder } })
   await crosswind.publish('room.1', 'one')
@@ -90,7 +90,7 @@ test('a copy does not replace a file, and a log in memory has no copy', async (t
   await assert.rejects(inMemory.backup(copy), { message: /the log is not in a file/ })
 })
 
-test('a document’s history is its updates, in order, which make it again', async (t) => {
+test('a document’s history is its updates in order, which reproduce it', async (t) => {
   const { provide, crosswind } = await startDocuments(t)
   const provider = provide()
   const text = provider.doc.getText('text')

@@ -92,7 +92,7 @@ console.log((await server.document('doc.1')).getText('text').toString())
 ;(await server.document('doc.1')).noSuchMethod()
 `
 
-/** Resolves to the compiler's complaints about an application in this folder that imports every door. */
+/** Resolves to the compiler's errors in an application in this folder that imports every door. */
 export async function checkTypes(
   app: string,
   resolution: (typeof resolutions)[number],

@@ -1,4 +1,4 @@
-// An application with several processes, which answers what is not Crosswind's; this file is its entry point.
+// An application with several processes and a route of its own; this file is its entry point.
 
 import { fork } from 'node:child_process'
 import { once } from 'node:events'

@@ -70,7 +70,7 @@ export function editsReceived(): string[] {
   return received.filter(({ kind }) => kind === 'update').map(({ id }) => id)
 }
 
-/** Everything typed that the server has not stored: at least one edit. */
+/** Whether the browser has saved all edits that the server has not stored, of which there is at least one. */
 export function isKept(): boolean {
   const { unstored = 0, persisted } = (globalThis as Page).crosswind?.view?.().outbox ?? {}
   return unstored > 0 && persisted === unstored

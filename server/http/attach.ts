@@ -85,8 +85,8 @@ export function attach(
 }
 
 /**
- * On ports of our own: the application gets all else, and below the path what no route takes, within the
- * same limits. WebSockets and CONNECT of other paths are refused.
+ * On ports of our own: the application gets all other requests, also those below the path that no route
+ * takes, within the same limits. WebSockets and CONNECT of other paths are refused.
  */
 export function handlersBeside(path: string, handlers: EndpointHandlers, answer?: Answer): ServerHandlers {
   /** Other paths must not lead to the transports' own. */
@@ -118,9 +118,9 @@ type Handler = (request: any, ...rest: any[]) => void
 type Take = (...given: Parameters<Handler>) => boolean
 
 /**
- * Puts one listener in the place of the server's, and calls those for requests that it does not take. An
- * event reaches all listeners, and none can keep it from the others: beside an application's
- * own, each request below the path would be answered twice. Engine.IO does the same. Listeners that are
+ * Replaces the server's listeners by one, which calls them for requests that it does not take. An event
+ * reaches all listeners: beside an application's own, each request below the path would be answered
+ * twice. Engine.IO does the same. Listeners that are
  * added later stay the server's, and can be removed; the earlier ones cannot.
  */
 function takeFrom(

@@ -1,4 +1,4 @@
-// The connections of our own ports and of an application's servers: which are watched, and how many begin.
+// Connections of our own ports and of an application's servers: those watched, and their limits.
 
 import assert from 'node:assert/strict'
 import { EventEmitter } from 'node:events'
@@ -31,7 +31,7 @@ function watchingGuest() {
   return { time, done: watched.done, session, stream, ask, guests, server }
 }
 
-test('an application’s session must begin in time, and may not ask endlessly', () => {
+test('an application’s session must begin in time, and may not send PINGs without end', () => {
   const silent = watchingGuest()
   silent.time.advance(requestMs + heartbeatMs)
   assert.equal(silent.done[0], 'cut')

@@ -135,8 +135,8 @@ interface GuestSettings extends ConnectionLimits {
 }
 
 /**
- * Connections of a server that belongs to an application. HTTP/2 sessions from their beginning, if
- * the server is watched; otherwise from the first request to this path.
+ * Connections of a server that belongs to an application. If the server is watched, an HTTP/2 session
+ * is known from its beginning; any other connection from its first request to this path.
  */
 export class GuestConnections {
   readonly #settings: GuestSettings

@@ -40,8 +40,8 @@ export class Connection {
   /** Streams of the application's own, which decides how long they may wait. */
   readonly foreignStreams = new WeakSet<ServerHttp2Stream>()
   /**
-   * The application's: nothing was requested from this server over the session, or more than requests
-   * came over the socket.
+   * Whether it is the application's: the session has requested nothing from this server, or the socket
+   * may also carry other traffic than requests.
    */
   isForeign = false
   /** End of its last stream; null before the first. */
@@ -55,7 +55,7 @@ export class Connection {
   readonly #openedAt: number
   #controlFrames = 0
   #resets = 0
-  /** When this side was first seen to have closed; null while it has not. */
+  /** When `check` first found that this side has closed; null before. */
   #closedSince: number | null = null
   #pingedAt: number
   /** Bytes read when the PING was sent; null once answered. */

@@ -6,7 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { TLSSocket } from 'node:tls'
 import { maxQueued, RequestQueue } from './request-queue.ts'
 
-/** One connection; `ask` requeue the response, or null if the request is refused. */
+/** One connection; `ask` returns a request's response, or null if the request is refused. */
 function connect(total = { requests: 0 }) {
   const secure = new PassThrough()
   const queue = new RequestQueue(secure as unknown as TLSSocket, total)

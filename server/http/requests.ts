@@ -1,4 +1,4 @@
-// Passes requests to the application, within limits; those of one HTTP/1.1 connection one at a time.
+// Passes requests to the application, within limits; over one HTTP/1.1 connection, one at a time.
 
 import { channel } from 'node:diagnostics_channel'
 import type { IncomingMessage, ServerResponse } from 'node:http'

@@ -137,7 +137,7 @@ export class Awareness {
   show({ identity, firstChannel }: Client, report: AwarenessReport, opening: number): void {
     const { window = identity.id, channel = firstChannel, state } = report
     checkReport(identity.id, { window, channel, state }, this.#parts.typeOf)
-    // Whoever admitted it did not know the channel.
+    // The channel was unknown when the report was admitted.
     const shape = report.channel === undefined ? this.#parts.typeOf(channel).state : undefined
     if (shape) admitStates(shape)({ state })
     if (!identity.channels.has(channel)) {

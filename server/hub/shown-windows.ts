@@ -8,7 +8,7 @@ export interface ShownWindow {
   /** Size of the state as JSON. */
   readonly bytes: number
   readonly presenter: { readonly owner: string | null; readonly user: string | null }
-  /** Of its latest change. Set by `ShownWindows`. */
+  /** Version of its latest change. Set by `ShownWindows`. */
   version: number
 }
 
@@ -24,7 +24,7 @@ export class ShownWindows<Shown extends ShownWindow> {
   #bytes = 0
   #version = 0
   #flushedVersion = 0
-  /** Of the last departure: readers of an older one need the full state. */
+  /** Version of the last departure: readers of an older version need the full state. */
   #departureVersion = 0
   /** Windows gone since the last flush. */
   readonly #gone = new Set<string>()
@@ -34,12 +34,12 @@ export class ShownWindows<Shown extends ShownWindow> {
     this.#nextVersion = nextVersion
   }
 
-  /** Of the newest change; 0 before the first. */
+  /** Version of the newest change; 0 before the first. */
   get version(): number {
     return this.#version
   }
 
-  /** Of the newest change before the last flush. */
+  /** Version of the newest change before the last flush. */
   get flushedVersion(): number {
     return this.#flushedVersion
   }
@@ -108,8 +108,8 @@ export class ShownWindows<Shown extends ShownWindow> {
   }
 
   /**
-   * Returns what a reader of `version` lacks; undefined: of none. Null if nothing is new except the
-   * state of its window `own`.
+   * Returns the changes after `version`; for undefined, everything. Null if nothing is new except the
+   * state of the reader's window `own`.
    */
   frameAfter(version: number | undefined, own: string): AwarenessFrame | null {
     if (version === undefined) return this.size === 0 ? null : this.wholeFrame()

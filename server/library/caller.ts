@@ -81,7 +81,7 @@ export class Caller {
   }
 
   /**
-   * The same for JSON. `what` is sent, the first word of a sentence. Rejects also with 415 `wrong-type`,
+   * The same for JSON. `what` names the bodies, and begins a refusal's sentence. Also rejects with 415 `wrong-type`,
    * 400 `not-json`, and 400 `bad-shape` if it is nested more than 100 levels deep.
    */
   async readJson({
@@ -117,8 +117,8 @@ export class Caller {
 
   /**
    * Stores a draft of the caller's, perhaps with another kind and body of the application's making.
-   * Counts among what its connection and account may begin. Resolves once it is stored and sent; rejects
-   * with a `Refusal`.
+   * A new channel counts towards the quotas of its connection and account. Resolves once it is stored
+   * and sent; rejects with a `Refusal`.
    */
   async publish(draft: Draft): Promise<Stored> {
     const { channels, grant, hub, now } = this.#parts
@@ -131,8 +131,8 @@ export class Caller {
 
   /**
    * Call before a large answer is made. Throws a `Refusal` (429 `too-fast`) if the connection has been
-   * answered with over 16 MB a second, beyond a burst of as much. `what` was asked for too fast: the
-   * beginning of a sentence.
+   * answered with over 16 MB a second, beyond a burst of as much. `what` names the answers, and begins
+   * the refusal's sentence.
    */
   mustPace(what: string): void {
     this.#parts.readingRate.mustWait(this.connection, what)

@@ -108,7 +108,7 @@ export class Channels implements Admission {
     this.typeOf = this.typesWith(null)
   }
 
-  /** The types as a log needs them, which has these documents; null where nothing is stored. */
+  /** The types for a log with these documents; `documents` is null where nothing is stored. */
   typesWith(documents: DocumentRules | null): TypeOf {
     return typesByName(this.#types.map(([pattern, type]) => [pattern, withDocumentRules(type, documents)]))
   }
@@ -132,7 +132,7 @@ export class Channels implements Admission {
     return isWhole(this.typeFor(channel))
   }
 
-  /** Backwards. Throws a `Refusal` (400 `bad-query`) if older messages are joined. */
+  /** For reading backwards. Throws a `Refusal` (400 `bad-query`) if older messages are joined. */
   mustHaveMessages(channel: string): void {
     if (!this.isWhole(channel)) return
     throw new Refusal(

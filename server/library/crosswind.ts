@@ -259,15 +259,15 @@ export class Crosswind {
   readonly clients = (): readonly ClientInfo[] => this.#engine.current.hub.windows()
 
   /**
-   * How many clients there are; with `channel`, how many name it as their first channel, at all servers of the
-   * log, including those that share a connection.
+   * Number of clients of this process; with `channel`, of those that name it as their first channel, at
+   * all servers of the log, including those that share a connection.
    */
   readonly clientCount = (channel?: string): number => {
     const { hub } = this.#engine.current
     return channel === undefined ? hub.windowCount() : hub.windowsOn(channel)
   }
 
-  /** The load of each process, by second: of those that ended after `after`, ms since the epoch. */
+  /** The load of each process in each second that ended after `after`, ms since the epoch. */
   readonly monitor = ({ after = 0 }: { readonly after?: number } = {}): MonitorReply =>
     this.#engine.current.monitor.reply(after)
 
@@ -346,9 +346,11 @@ export class Crosswind {
   readonly metrics = (): Promise<string> => this.#engine.current.monitor.metrics()
 
   /**
-   * Resolves once it is stored and sent; rejects if it does not fit the channel. `id`: the same one with the same data is stored once.
-   * `user`: on whose behalf. `kind`: on a channel with a type of the application, by default the first that the type declares;
-   * `data` is its body. `from`: one of `reservedNames`, by default `server`. `at`: the message's time, ms since the epoch, by default now.
+   * Resolves once it is stored and sent; rejects if it does not fit the channel. `id`: the same one with
+   * the same data is stored once. `user`: the user on whose behalf it is published. `kind`: on a channel
+   * with a type of the application, by default the first that the type declares; `data` is its body.
+   * `from`: one of `reservedNames`, by default `server`. `at`: the message's time, ms since the epoch, by
+   * default now.
    */
   readonly publish = async (
     channel: string,

@@ -16,7 +16,7 @@ import { type Mounting, queryOf } from '../transports/transport.ts'
 import { type EarlierPage, type Page, pageAfter, pageBefore, wholeOf } from './channel-pages.ts'
 import type { Channels } from './channels.ts'
 
-/** As large as the headers of a request may be, since these can also carry a token. */
+/** Equal to the limit of a request's headers, which can also carry a token. */
 const maxSessionBytes = maxHeaderBytes
 
 interface RouteParts {
@@ -43,8 +43,8 @@ export function mountRoutes(
     ctx.body = { at: timers.now() }
   })
   /**
-   * A channel's messages after a cursor, in portions; for `newest` only a cursor. Of a document always
-   * all messages, the older ones perhaps folded.
+   * A channel's messages after a cursor, in portions; for `newest` only a cursor. For a document,
+   * always all messages, the older ones perhaps folded.
    */
   router.get('/api/channels/:name', async (ctx) => {
     const { name = '' } = ctx.params

@@ -1,4 +1,4 @@
-// The channels' rows in a log's tables: their figures, so that a start need not read their messages.
+// The channels' rows in a log's tables, with figures, so that a start need not read all messages.
 
 import type { TypeOf } from '../channels/channel-type.ts'
 import { Channel } from './channel.ts'

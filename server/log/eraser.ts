@@ -1,4 +1,4 @@
-// Erases from a log's tables, later and in portions, what counts as gone: messages and whole channels.
+// Erases dropped messages and whole channels from a log's tables, later and in portions.
 
 import type { Message } from '../../protocol/messages.ts'
 import type { Channel, Pile } from './channel.ts'
@@ -8,7 +8,7 @@ import type { Tables } from './tables.ts'
 
 /** Number and size of the messages that are erased together. */
 const portion = {
-  /** So that neighbours leave a page together. */
+  /** So that the rows of a database page are erased together. */
   least: { messages: 64, bytes: 262_144 },
   /** So that no append waits long. */
   most: { messages: 256, bytes: 2_097_152 },

@@ -259,7 +259,7 @@ export abstract class HistoryLog<Waiting extends Pending> implements Log {
   }
 
   #mustHaveRoom(channel: string): void {
-    // A sender of the server's own, which no client can name.
+    // A channel of the server's own, which no client can name.
     if (!isChannelName(channel)) return
     const { heads } = this.history
     const { maxChannels, roomMaking } = this.#parts

@@ -1,4 +1,4 @@
-// Chooses the messages that a log drops: the old, those beyond a channel's own limits, and those for room.
+// Chooses the messages that a log drops: by age, by a channel's own limits, and to make room.
 
 import type { Clock } from '../../protocol/time.ts'
 import type { Channel } from './channel.ts'
@@ -108,7 +108,7 @@ export class Retention {
     for (const channel of this.#parts.channels.values()) if (channel.keep) this.expire(channel, time)
   }
 
-  /** Drops the oldest messages of those who have most, down to the log's limits. */
+  /** Drops the oldest messages of the largest channel or writer, down to the log's limits. */
   makeRoom(): void {
     const { messages, bytes } = this.#parts.limits
     while (this.#count > messages || (this.#bytes > bytes && this.#count > 1)) {

@@ -91,7 +91,7 @@ function toVersion5(version: number): string {
 /** Kinds that had bases in `survivor` and `past_base`. */
 const basedKinds = "'update', 'versions', 'revocation'"
 
-/** Rows of a table of version 5, with a channel's number and what stands between it and the rest. */
+/** Rows of a table of version 5; `between` is SQL for the first columns, before `id`. */
 const rowsOf = (table: string, between: string) =>
   `SELECT ${between}, id, kind, sender, at, accepted_at, body, ${table}.checksum, writer
   FROM ${table} JOIN channel ON name = ${table}.channel`

@@ -23,7 +23,7 @@ interface SqliteLogParts extends LogParts {
   readonly defer?: Defer
   /** See `memoryWithin`. */
   readonly memory?: Memory
-  /** By default a timer that does not keep the process. */
+  /** By default a timer that does not keep the process alive. */
   readonly later?: (run: () => void, delayMs: number) => void
 }
 

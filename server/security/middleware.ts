@@ -169,7 +169,7 @@ export function crossOrigin(rules: OriginRules): Middleware {
 /** Throws a `Refusal` (401) without a session. */
 export function requireSession(authorizer: Authorizer): Middleware {
   return async (ctx, next) => {
-    // Whoever asks for a ticket has none yet.
+    // A request for a ticket has none yet.
     const isAsking = ctx.method === 'POST' && ctx.path === sessionPath
     ctx.state.grant = isAsking ? stranger : await authorizer.grantFor(ctx.req)
     return next()
@@ -189,7 +189,7 @@ function servedPath(path: string): string {
   }
 }
 
-/** Throws where `requireSession` is not before it. */
+/** Throws if `requireSession` did not run before. */
 export function grantOf({ path, state }: Pick<ParameterizedContext, 'path' | 'state'>): Grant {
   const grant: Grant | undefined = state.grant
   if (grant === undefined) throw new Error(`No grant on ${path}: requireSession does not cover this path`)

@@ -119,7 +119,7 @@ test('an answer that is no permit refuses the client, and the operator reads why
     assert.match(failure, /authorize: read is 'room\.\*'; it must be a list/)
 })
 
-test('a no is not reported', async () => {
+test('a refusal by the application is not reported', async () => {
   for (const answer of [null, undefined, false] as const) {
     const server = open({ authorize: () => answer })
     for (const asked of [server.ticket(), server.enterByCookie()]) await assert.rejects(asked, noSession)
@@ -154,7 +154,7 @@ const lasting = (clock: { wall: number; passed: number }, ms: number) => ({
   expiresAt: clock.wall + clock.passed + ms,
 })
 
-test('a ticket ends when the application said, and so does what it opened', async () => {
+test('a ticket ends when the application said, and so do the streams that it opened', async () => {
   const server = open({ authorize: () => lasting(server.clock, secondMs) })
   const ticket = await server.ticket()
   const stream = await server.enter(ticket)
@@ -218,7 +218,7 @@ test('a revoked user’s tickets and streams have ended, on servers of one log; 
   await later.enter(after)
 })
 
-test('what the application answered before the revocation, or a server that had not heard of it, is refused', async () => {
+test('a permit from before the revocation, or from a server that did not know of it, is refused', async () => {
   const answer = Promise.withResolvers<typeof permit>()
   const slow = open({ authorize: () => answer.promise })
   const asked = slow.ticket()
@@ -230,7 +230,7 @@ test('what the application answered before the revocation, or a server that had 
   await assert.rejects(slow.enter(behind), ended)
 })
 
-test('others, and those without a user, are not concerned', async () => {
+test('a revocation does not affect other users, or tickets without a user', async () => {
   const { user: _user, ...nobody } = permit
   for (const answer of [{ ...permit, user: 'adam' }, nobody]) {
     const server = open({ authorize: () => answer })
@@ -240,7 +240,7 @@ test('others, and those without a user, are not concerned', async () => {
   }
 })
 
-test('in another log nobody knows what was revoked: its servers want another ticket, unless it continues the first', async () => {
+test('servers of another log do not know the revocations: they require another ticket, unless it continues the first log', async () => {
   const ticket = await open().ticket()
   await assert.rejects(open({ revocations: knowing('life2') }).enter(ticket), ended)
   const again = open({ revocations: knowing('life2', 'life1') })
@@ -280,7 +280,7 @@ test('a ticket ends after a day, even if the permit lasts longer', async () => {
   assert.equal((await server.enterByCookie()).expiresAt, 5000 + 30 * 86_400_000)
 })
 
-test('a permit that ends while the application answers is one that has ended, not one that cannot be used', async () => {
+test('a permit that ends while the application answers counts as ended, not as unusable', async () => {
   const server = open({
     authorize() {
       server.clock.passed += 1000

@@ -11,7 +11,7 @@ import type { Revocations } from './revocations.ts'
 
 /** Permit of an application, and when it was given. */
 export interface DatedPermit extends CheckedPermit {
-  /** Ms since the epoch, by the clock that `expiresAt` is of. */
+  /** Ms since the epoch, by the clock of `expiresAt`. */
   readonly issuedAt: number
   /** A cursor; see `Revocations`. */
   readonly position: string
@@ -45,7 +45,7 @@ export class Tickets {
     this.#clock = clock
   }
 
-  /** For whoever has the key of this fingerprint. Throws an `Error` for the operator if it is too long. */
+  /** Signs a ticket for the key of this fingerprint. Throws an `Error` for the operator if it is too long. */
   issue(permit: DatedPermit, fingerprint: string | null): string {
     const { read, write } = permit
     const both = read.filter((channel) => write.includes(channel))
@@ -92,12 +92,12 @@ export class Tickets {
 interface TicketAuthorizerParts {
   readonly authorize: Authorize
   readonly secret: string
-  /** Clock of the server, by which grants end: no setting of the machine's clock moves it. */
+  /** The server's monotonic clock, by which grants end: setting the machine's clock does not change it. */
   readonly now: Clock
   /** Clock of the application, `Date.now`. */
   readonly clock: Clock
   readonly revocations: Pick<Revocations, 'position' | 'reachBack' | 'isRevoked'>
-  /** Receives what `authorize` throws, and why its answer is none. */
+  /** Receives the errors of `authorize`, and why an answer is unusable. */
   readonly onFailure: (error: unknown) => void
 }
 
@@ -121,7 +121,7 @@ export class TicketAuthorizer implements Authorizer {
 
   /**
    * Asks the application if there is no ticket, as for programs that send a bearer token. Its answer
-   * then counts for this request, however long that lasts, as a ticket counts for many.
+   * then counts for this request, however long it lasts; a ticket counts for many.
    */
   async grantFor({ url = '', headers }: Asking): Promise<Grant> {
     const [, text] = url.split('?', 2)
@@ -169,7 +169,7 @@ export class TicketAuthorizer implements Authorizer {
     }
   }
 
-  /** Rejects with a `Refusal`, 401 `session-expired`, if it was revoked, or that is not known. */
+  /** Rejects with a `Refusal`, 401 `session-expired`, if it was revoked, or if that cannot be known. */
   async #grantOf(permit: DatedPermit): Promise<Grant> {
     const { now, clock, revocations } = this.#parts
     const since = parseCursor(permit.position)
@@ -184,7 +184,7 @@ export class TicketAuthorizer implements Authorizer {
 /** Pause before a client asks again after `authorize` threw. */
 const authorizeAgainMs = 1000
 
-/** May do nothing, and posts a token. */
+/** Grant of a request that posts a token to get a ticket: no rights. */
 export const stranger = new Grant({
   read: [],
   write: [],

@@ -523,7 +523,7 @@ test('a posted state has a rate of its own', async () => {
   assert.match(message, /limits\.statesPerSecond/)
 })
 
-test('a client that leaves may say that it does for good', async () => {
+test('a client that leaves may say that it will not come back', async () => {
   const left: unknown[] = []
   const hub: Partial<Hub> = { left: (...given) => void left.push(given) }
   await post('/api/leave', '', hub)
@@ -710,7 +710,7 @@ test('several drafts: none is stored after the end of the session', async () => 
   await assert.rejects(postLines([draftOf(1)], {}, grant), { code: 'session-expired' })
 })
 
-test('traces tell of a posted message: received, admitted, answered; nothing of its key and content', async () => {
+test('traces report a posted message as received, admitted and answered, without its key and content', async () => {
   using traced = collectTraces('*')
   const message = { ...draftOf(1), id: `${proven}-1`, from: proven, body: { html: 'private' } }
   const text = JSON.stringify(message)
@@ -725,7 +725,7 @@ test('traces tell of a posted message: received, admitted, answered; nothing of 
   ])
 })
 
-test('traces tell of a message in a frame from its arrival to its answer', async () => {
+test('traces report a message in a frame from its arrival to its answer', async () => {
   const { inbound } = await openInbound()
   using traced = collectTraces('*')
   const text = publish(1, { body: { html: 'private' } })
@@ -741,7 +741,7 @@ test('traces tell of a message in a frame from its arrival to its answer', async
   ])
 })
 
-test('traces tell that a message was refused, by its code alone: sentences may repeat its content', async () => {
+test('traces report a refusal by its code alone: sentences may repeat the content', async () => {
   const { inbound } = await openInbound()
   using traced = collectTraces('uplink')
   for (const text of ['private', publish(1, { channel: 'wind', body: { html: 'private' } })])

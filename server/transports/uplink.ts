@@ -23,7 +23,7 @@ export const messagesPath = '/api/messages'
 /** Newline-delimited JSON. */
 const linesType = 'application/x-ndjson'
 
-/** To one of several drafts. */
+/** The answer to one of several drafts. */
 export type Answer = Stored | Refused
 
 /** The sender of a request. */

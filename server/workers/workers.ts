@@ -153,7 +153,7 @@ interface WorkersParts {
 
 type Ports = ByHttp<number>
 
-/** Sent by a worker: the first, if it is to wait for the ports, then one of the others. */
+/** Sent by a worker: `waits` if it needs the ports from another one; then `ready` or `failed`. */
 type FromWorker =
   | { readonly type: 'waits' }
   | { readonly type: 'ready'; readonly ports: Ports }

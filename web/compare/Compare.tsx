@@ -476,7 +476,7 @@ function Network({ store, start, browser, turns, finished, rows, isMeasuring }: 
   )
 }
 
-/** Whether this browser is out of connections says nothing about the network. */
+/** False if this browser lacks connections or the feature, which says nothing about the network. */
 const tellsOfNetwork = (turn: Turn) => turn.closing?.code !== 'full' && turn.closing?.code !== 'unsupported'
 
 const trialsOf = (turns: readonly Turn[]): Trial[] =>

@@ -15,8 +15,8 @@ export function writeTo(data: DataTransfer, lines: readonly Line[]): void {
 }
 
 /**
- * A code block inserts the text as more of its lines, unless it is a document's own code with
- * following text.
+ * In a code block, the plain text becomes further lines of code, unless the markup is copied from a
+ * document and begins with code itself.
  */
 export function readText(markup: string, text: string, isCode: boolean) {
   const reading = markup === '' ? null : html.readHtml(markup)

@@ -38,7 +38,7 @@ export function takeCopies({ root, binding, mayWrite }: Source): () => void {
   const { listen, stop } = listeners(root)
   let dragged: SelectedText | null = null
 
-  /** False until the code is loaded; then the browser's own copy must do. */
+  /** Returns false until the code is loaded: until then, the browser copies by itself. */
   function fill(data: DataTransfer | null): boolean {
     const lines = drawn.selectedLines()
     const content = contentCode.loaded
@@ -82,7 +82,7 @@ export function takeCopies({ root, binding, mayWrite }: Source): () => void {
 interface Target {
   readonly root: HTMLElement
   readonly commands: EditorCommands
-  /** Receives what there is to say, in sentences; empty if everything was kept. */
+  /** Receives sentences about content that was not kept; empty if everything was. */
   readonly onPasted: (notes: readonly string[]) => void
   /** Nothing was inserted, because the code that cleans it could not be loaded. */
   readonly onFailed: () => void

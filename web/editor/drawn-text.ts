@@ -1,4 +1,4 @@
-// The shared text as drawn in an editable: draws its changes, reads back the DOM's, keeps the selection.
+// The shared text drawn in an editable: draws changes, reads back the DOM, keeps the selection.
 
 import type * as Y from 'yjs'
 import {
@@ -154,7 +154,7 @@ export class DrawnText {
     return selected?.anchor !== last?.anchor || selected?.head !== last?.head
   }
 
-  /** Selects again what is selected, after the editable got the focus. */
+  /** Restores the selection after the editable got the focus. */
   repeatSelection(): void {
     this.#selection.repeat()
   }

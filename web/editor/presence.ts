@@ -76,7 +76,7 @@ const typingMs = 3000
 /** Prevents flicker when a window reconnects at once. */
 const graceMs = 1000
 
-/** Windows that are gone of which the place is known, should they come back. */
+/** Maximum number of gone windows whose places are kept, in case they come back. */
 const maxGone = 50
 
 /** Longer than the time over which updates are merged. */
@@ -103,11 +103,11 @@ export class Presence {
   readonly #windows = new Map<number, string>()
   #name: string
   #drawn: Pick<DrawnText, 'selection'> | null = null
-  /** Where other windows believe this window's caret to be. */
+  /** This window's caret as other windows derive it. */
   #believed: Place | null = null
   #isSettled = true
   #isShowPlanned = false
-  /** This window's updates have moved its caret since: the others know, a newcomer does not. */
+  /** This window's updates have moved its caret since its last state, which newcomers cannot derive. */
   #isStale = false
   #hasNewcomer = false
   #stopRefreshing = nothingPlanned
@@ -154,7 +154,7 @@ export class Presence {
     this.#isStale = true
   }
 
-  /** Over a new connection, everybody is a newcomer. */
+  /** Over a new connection, this window's caret must be shown to all others. */
   connected(): void {
     this.#hasNewcomer = this.#isStale
     if (this.#isStale) this.showSoon()
@@ -256,7 +256,7 @@ export class Presence {
     return goneAt !== null && goneAt + graceMs <= this.#options.timers.now()
   }
 
-  /** A state is its sender's word: it may be anything. */
+  /** The fields of a state may have any values. */
   #takeState(other: string, state: Partial<Record<keyof ShownState, unknown>> | null): void {
     const { timers } = this.#options
     const known = this.#others.get(other)
@@ -270,7 +270,7 @@ export class Presence {
     const anchor = decode(from)
     const head = decode(to)
     const shown = anchor && head && { anchor, head }
-    // One that was away shows what it showed before: it may not know that it was.
+    // A window that was away may repeat its old state, because it did not notice that it was.
     const isRepeated = shown !== null && known?.goneAt !== null && isSamePlace(shown, known?.shown ?? null)
     const place = isRepeated ? (known?.place ?? null) : shown
     const hasMoved = place !== null && !isSamePlace(place, known?.place ?? null)

@@ -247,7 +247,7 @@ test('a clock ahead of the server’s has a plus, one behind it a minus, and bou
   assert.equal(formatClock(null), 'Clock: not yet compared with the server')
 })
 
-test('how long a text is', () => {
+test('formats the length of a text', () => {
   assert.equal(formatLength({ words: 0, characters: 0 }), '0 words, 0 characters')
   assert.equal(formatLength({ words: 1, characters: 1 }), '1 word, 1 character')
   assert.equal(formatLength({ words: 1234, characters: 7890 }), '1,234 words, 7,890 characters')
