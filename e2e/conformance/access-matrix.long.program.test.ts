@@ -302,7 +302,7 @@ describe('an application’s server', () => {
     ] as const) {
       failures.length = 0
       const { message } = await askForTicket(name)
-      assert.match(message, /^The answer of the application cannot be used \(authorize\)/)
+      assert.match(message, /^The application gave an unusable answer \(authorize\)/)
       assert.equal(failures.length, 1)
       assert.match(failures[0] ?? '', sentence)
     }

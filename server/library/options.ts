@@ -76,7 +76,7 @@ export interface CrosswindOptions {
   readonly workers?: number | 'auto'
   /** As in docs/settings.md, such as `{ messagesPerSecond: 100 }`. */
   readonly limits?: Partial<EngineSettings['limits']>
-  /** Interval of heartbeats, ms; a client that misses two has left. */
+  /** Interval of heartbeats, ms; a client that is silent for 2.5 of them has left. */
   readonly heartbeatMs?: number
   /** Origins of pages on other hosts that may use it, such as `https://wind.example.org`. */
   readonly allowedOrigins?: readonly string[]
