@@ -82,11 +82,13 @@ test('systems of others are measured by their adapters', async (t) => {
 test('an adapter that misbehaves is named and ends its own comparison, while the others go on', () => {
   assert.equal(ended.code, 1, ended.said)
   const { endedPeers, finding } = summary
-  assert.deepEqual(Object.fromEntries(endedPeers.map(({ name, why }) => [name, why])), {
+  // The last copy may come after the end.
+  const reasons = endedPeers.map(({ name, why }) => [name, why.replace(/repeated [56]$/, 'repeated 5 or 6')])
+  assert.deepEqual(Object.fromEntries(reasons), {
     rejects: 'start() failed: no licence',
     unopened: 'its page failed: Error: no such room',
     loses: 'of 6 messages to windows it lost 2 and repeated 0',
-    doubles: 'of 6 messages to windows it lost 0 and repeated 6',
+    doubles: 'of 6 messages to windows it lost 0 and repeated 5 or 6',
     wraps:
       'of 6 messages to windows it lost 6 and repeated 0; its page says TypeError: receive() was called with {"data":{}}: pass on what a window sent, or its JSON',
     dies: 'its process ended: out of memory',
