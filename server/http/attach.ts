@@ -1,4 +1,4 @@
-// Attaches to an application's server: takes requests below a path, and leaves the others to it.
+// Which requests are Crosswind's: on its own ports, and on an application's server, which keeps the others.
 
 import type { EventEmitter } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'

@@ -1,4 +1,4 @@
-// Applies toolbar, keys and paste to the document.
+// The commands of the editor, as the toolbar sees them; text-editor performs them.
 
 import type { Line } from '../../app/document/rich-text.ts'
 
