@@ -51,15 +51,14 @@ export function documentPolicy(options: DocumentPolicyOptions): OutboxPolicy {
     refused: (drafts, [ended], { code }, nextId) =>
       ended && ended.draft.kind !== 'json' ? afterRefusal(drafts, ended, code, nextId, options) : null,
     denied: ({ pending }) => (waitsIfDenied ? { pending, tell: undefined } : null),
-    admit({ pending = [], ...rest }) {
+    admit(pending) {
       let free = bounds.bytes
       let isFull = false
-      const admitted = pending.map((one, place) => {
+      return pending.map((one, place) => {
         free -= one.bytes
         if (one.isOver && (place >= bounds.messages || free < 0)) isFull = true
         return one.isOver && !isFull ? { ...one, isOver: false } : one
       })
-      return { ...rest, pending: admitted }
     },
   }
 }

@@ -96,8 +96,8 @@ export interface OutboxPolicy {
   readonly refused?: Instead<RefusedError> | undefined
   /** When the server does not let this window in, or not to these drafts' channel: may keep them. */
   readonly denied?: Instead<RefusedError> | undefined
-  /** When drafts have ended: may accept others that exceeded the bounds. */
-  readonly admit?: ((change: Change) => Change) | undefined
+  /** When drafts have ended, with those that are left: may accept some that exceeded the bounds. */
+  readonly admit?: ((pending: readonly PendingDraft[]) => readonly PendingDraft[]) | undefined
   /** When a draft is sent or saved next: does what `add` postponed, such as merging. */
   readonly complete?: (pending: PendingDraft) => Partial<PendingDraft>
   /** True if `add` merges updates. */
@@ -331,7 +331,7 @@ export class Outbox {
     const drafts = this.#drafts
     const ended = drafts.pending.filter(isMeant)
     if (ended.length === 0) return
-    const change: Change = {
+    const { pending = [], ...change }: Change = {
       pending: drafts.pending.filter((one) => !isMeant(one)),
       tell(listener) {
         for (const { draft } of ended)
@@ -340,6 +340,6 @@ export class Outbox {
       },
       ...instead?.(drafts, ended, answer, this.#nextId),
     }
-    this.change(this.policy.admit?.(change) ?? change)
+    this.change({ ...change, pending: this.policy.admit?.(pending) ?? pending })
   }
 }

@@ -160,7 +160,8 @@ export function readKeystrokes(given: z.output<z.ZodObject<typeof keystrokesFlag
     amount: Number.parseFloat(given.matters),
     isPercent: given.matters.endsWith('%'),
   }
-  return { ...given, editors: given.editor, peers, baseline, matters }
+  const { editor: editors, ...flags } = given
+  return { ...flags, editors, peers, baseline, matters }
 }
 
 export type Options = ReturnType<typeof readKeystrokes>
