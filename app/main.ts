@@ -45,7 +45,7 @@ function formatAskedFor(): Config['logFormat'] {
 async function run(): Promise<void> {
   const { own, settings } = readFlags(process.argv.slice(2), ownFlags)
   const config = withHttp3(await loadConfig({ argv: settings, env: process.env, cwd: root }), own)
-  printAs(config.logFormat)
+  printAs(config.logFormat, config)
   const certificate = await certificateFor(config)
   const frontPort = frontPortOf(config, own)
   const parts = { config, tls: certificate, webFolder, root, frontPort }

@@ -122,7 +122,7 @@ http.on('request', vite.middlewares)
 
 goOnWithoutOutput()
 process.stdout.write(`
-  Development: a change in web/ or client/ shows at once, a change in server/ restarts the server.
+  Development: a change in web/ or client/ shows at once, a change of the server restarts it.
 `)
 process.exitCode = await server.run(process.argv.slice(2), { CROSSWIND_VITE: `http://${address}` })
 await vite.close()

@@ -110,7 +110,9 @@ export class Engine {
   static async start(parts: EngineParts): Promise<Engine> {
     const engine = new Engine(parts)
     try {
+      engine.#tellOfLog(false)
       engine.#serving = await engine.#open()
+      engine.#tellOfLog(true)
     } catch (error) {
       engine.#guests.stopWatching()
       engine.#tellFailure(error)
@@ -261,6 +263,11 @@ export class Engine {
     const ports = await this.#openPorts(places, handlers, sharing)
     tellPrimary({ type: 'ready', ports })
     return ports
+  }
+
+  /** The first process does not count a worker's wait for its log. */
+  #tellOfLog(isOpen: boolean): void {
+    if (this.isWorker) tellPrimary({ type: 'log', isOpen })
   }
 
   /** The first process prints why a worker cannot serve. */

@@ -32,6 +32,7 @@ export type {
   Prepare,
   Store,
 } from './channels/channel-type.ts'
+export type { Check, Misfit } from './channels/shapes.ts'
 export { type Documents, TooCostly } from './document/document-worker.ts'
 export { serverOptions } from './http/server-options.ts'
 export type { Caller, Limiter } from './library/caller.ts'
@@ -50,7 +51,6 @@ export type { StandardSchema } from './library/standard-schema.ts'
 export type { ReadableLog } from './log/log.ts'
 export type { Authorize, Permit } from './security/permits.ts'
 export { bearerIn } from './security/tickets.ts'
-export type { Check, Misfit } from './shapes.ts'
 export { jsonPieces } from './transports/answers.ts'
 
 /**

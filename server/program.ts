@@ -1,19 +1,25 @@
 // The library's door for the program that runs a server: what it prints, and how its start fails.
 
+import { type CrosswindOptions, workersOf } from './library/options.ts'
 import { replaceWarnings } from './node-internals.ts'
 import { output } from './output.ts'
 import { isWorker, tellPrimary, workerName } from './workers/workers.ts'
 
-export { type Output, type OutputCode, output } from './output.ts'
+export { type Output, output } from './output.ts'
 export { isWorker } from './workers/workers.ts'
 
 /**
  * Selects the form of the output. As JSON, it includes what Node prints by itself: warnings, and an
- * uncaught error, which still ends the process with code 1.
+ * uncaught error, which still ends the process with code 1. `workers`, as for `createCrosswind`, names the
+ * processes in lines that are printed before the server is created.
  */
-export function printAs(format: 'text' | 'json'): void {
+export function printAs(
+  format: 'text' | 'json',
+  { workers = 1 }: Pick<CrosswindOptions, 'workers'> = {},
+): void {
   output.use(format)
   if (isWorker()) output.name(workerName())
+  else if (workersOf({ workers }) > 1) output.name('log')
   if (format === 'text' || process.listenerCount('uncaughtException') > 0) return
   replaceWarnings(({ name, message }) => output.say('process-warning', `${name}: ${message}`))
   process.on('uncaughtException', (error) => {

@@ -577,7 +577,7 @@ interface OutboxPolicy {
   readonly add: (drafts: Drafts, message: Omit<Draft, 'id'>, nextId: () => string, isConnected: boolean) => (Change & Pick<Drafts, 'pending'>) | null;
   readonly refused?: Instead<RefusedError> | undefined;
   readonly denied?: Instead<RefusedError> | undefined;
-  readonly admit?: ((change: Change) => Change) | undefined;
+  readonly admit?: ((pending: readonly PendingDraft[]) => readonly PendingDraft[]) | undefined;
   readonly complete?: (pending: PendingDraft) => Partial<PendingDraft>;
   readonly mergesUpdates?: boolean;
 }

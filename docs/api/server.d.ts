@@ -163,7 +163,6 @@ declare class TooCostly extends Error {
 }
 declare const anySchema: Schema;
 declare const boolean: Check;
-declare const channelName: Check;
 declare const contentNumbers: {
   gone: number;
   deleted: number;
@@ -272,11 +271,8 @@ declare const engineShape: {
 declare const fieldNotes: z.core.$ZodRegistry<FieldNotes, z.core.$ZodType<unknown, unknown, z.core.$ZodTypeInternals<unknown, unknown>>>;
 declare const group: <Shape extends z.ZodRawShape>(shape: Shape) => z.ZodPrefault<z.ZodObject<{ -readonly [P in keyof Shape]: Shape[P]; }, z.core.$strict>>;
 declare const httpVersions: readonly ['2', '1.1'];
-declare const isBase64: (given: string) => boolean;
 declare const isWorker: () => boolean;
-declare const jsonBody: Check;
 declare const matching: (must: string, fits: (text: string) => boolean) => Check;
-declare const nameOf: (most: number) => Check;
 declare const number: Check;
 declare const orNull: (check: Check) => Check;
 declare const output: Output<never>;
@@ -363,7 +359,6 @@ declare const statuses: {
   readonly 'log-full': 503;
 };
 declare const text: Check;
-declare const updateBody: Check;
 declare const windowHttpVersions: readonly ['3', '2', '1.1'];
 declare function bearerIn({ authorization }: IncomingHttpHeaders): string | null;
 declare function checkLogFile(given: string): void;
@@ -389,7 +384,7 @@ declare function misfitsOfLimits(limits: EngineSettings['limits'], originOf: (ke
 declare function notAllowed({ key, allowed }: ConfigKey, value: unknown, from: string): ConfigError;
 declare function object(required: Fields$1, optional?: Fields$1): Check;
 declare function performTasks(schema: Schema, own?: Tasks): void;
-declare function printAs(format: 'text' | 'json'): void;
+declare function printAs(format: 'text' | 'json', { workers }?: Pick<CrosswindOptions, 'workers'>): void;
 declare function quantity(from: number, to: number, initial: number): z.ZodDefault<z.ZodNumber>;
 declare function reportFailedStart(sentence: string, error: unknown): void;
 declare function serverOptions(): {
@@ -417,7 +412,6 @@ declare function serverOptions(): {
 declare function text$1(allowed: string, initial: string, pattern?: RegExp): z.ZodDefault<z.ZodString>;
 declare function whole(from: number, to: number, initial: number): z.ZodDefault<z.ZodInt>;
 declare function wholeOrAuto(from: number, to: number, initial: number): z.ZodDefault<z.ZodUnion<readonly [z.ZodLiteral<"auto">, z.ZodInt]>>;
-declare function within(step: string | number, misfit: Misfit | null): Misfit | null;
 declare namespace documents_d_exports {
   export { BadUpdate, Schema, Tasks, anySchema, contentNumbers, performTasks, shorten };
 }
@@ -428,13 +422,13 @@ declare namespace log_file_d_exports {
   export { LogFileError, checkLogFile, copyLogFile, isLocked };
 }
 declare namespace program_d_exports {
-  export { Output, OutputCode, isWorker, output, printAs, reportFailedStart };
+  export { Output, isWorker, output, printAs, reportFailedStart };
 }
 declare namespace settings_d_exports {
   export { ConfigError, ConfigKey, Immutable, checked, choice, engineShape, field, fieldNotes, flagOf, group, keysOf, misfitsOfLimits, notAllowed, path$1 as path, quantity, text$1 as text, whole, wholeOrAuto };
 }
 declare namespace shapes_d_exports {
-  export { Check, Misfit, boolean, channelName, isBase64, jsonBody, list, matching, nameOf, number, object, orNull, rule, text, updateBody, within };
+  export { Check, Misfit, boolean, list, matching, number, object, orNull, rule, text };
 }
 export { index_d_exports as ".", documents_d_exports as "./documents", log_file_d_exports as "./log-file", program_d_exports as "./program", settings_d_exports as "./settings", shapes_d_exports as "./shapes" };
 import * as Y from "yjs";

@@ -8,6 +8,9 @@ import { loadCertificate } from '../../certs/certificate.ts'
 import { createCrosswind } from '../../server/index.ts'
 import { isWorker, output, printAs, reportFailedStart } from '../../server/program.ts'
 
+const workers = 2
+const lines = output.with({ starting: 'info', serving: 'info' })
+
 interface Started {
   readonly ports: { readonly '2': number; readonly '1.1': number }
 }
@@ -39,7 +42,7 @@ async function serve(certFile: string, keyFile: string): Promise<void> {
     path: '/realtime',
     channels: { 'room.*': { kind: 'json' } },
     authorize: ({ token }) => (token ? { user: token, read: ['room.*'], write: ['room.*'] } : null),
-    workers: 2,
+    workers,
   })
   const app = new Koa()
   app.use(async (ctx) => {
@@ -50,7 +53,7 @@ async function serve(certFile: string, keyFile: string): Promise<void> {
     ? await loadCertificate({ certFile, keyFile }, new Date())
     : { cert: '', key: '' }
   const ports = await crosswind.listen({ port: 0, http1Port: 0, cert, key }, app.callback() as never)
-  output.with({ serving: 'info' }).say('serving', 'This process serves.', { ports })
+  lines.say('serving', 'This process serves.', { ports })
   if (crosswind.isWorker) return
   await crosswind.publish('room.1', { text: 'from the first process' })
   process.once('SIGTERM', async () => {
@@ -62,7 +65,8 @@ async function serve(certFile: string, keyFile: string): Promise<void> {
 
 if (import.meta.main) {
   const [, , certFile = '', keyFile = ''] = process.argv
-  printAs('json')
+  printAs('json', { workers })
+  lines.say('starting', 'This process starts.')
   try {
     await serve(certFile, keyFile)
   } catch (error) {

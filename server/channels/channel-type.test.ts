@@ -9,8 +9,8 @@ import { openHub, refusalOf, settled } from '../hub/hub-testing.ts'
 import { Channels } from '../library/channels.ts'
 import { ampleLimits, idsOf } from '../log/log-testing.ts'
 import { createMemoryLog } from '../log/memory-log.ts'
-import { number, object } from '../shapes.ts'
 import { type ChannelType, fits, type Gate, typesByName } from './channel-type.ts'
+import { number, object } from './shapes.ts'
 
 declare module '../../protocol/bodies.ts' {
   interface Bodies {

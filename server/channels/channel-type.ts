@@ -2,7 +2,7 @@
 
 import type { Bodies, Draft, Kind, Message } from '../../protocol/messages.ts'
 import type { Refusal } from '../../protocol/refusal.ts'
-import type { Check } from '../shapes.ts'
+import type { Check } from './shapes.ts'
 
 /** How much a channel keeps. The newest message stays in any case. */
 export interface Keep {

@@ -1,7 +1,7 @@
 // Adds the gate, folding and ledger to channel types that declare Yjs documents.
 
-import { updateBody } from '../shapes.ts'
 import type { ChannelType, Fold, Gate } from './channel-type.ts'
+import { updateBody } from './shapes.ts'
 
 /** Joins updates, and checks them before they are stored. */
 export interface DocumentRules extends Gate {

@@ -37,6 +37,9 @@ const requestsInTurn = 10
 /** Published with the request when its headers have arrived. */
 const arrived = channel('crosswind:arrived')
 
+/** Of the process: queues outlive a log. */
+const queueTotal: QueueTotal = { requests: 0 }
+
 /** Answers requests: the transports, and on ports of our own also an application. */
 export type Answer = (request: AnyRequest, response: ServerResponse | Http2ServerResponse) => void
 
@@ -51,7 +54,6 @@ export function createRequestHandler(parts: RequestParts): RequestHandler {
   const { app, connections, settings, origins } = parts
   const { penalties } = app
   const fair = new FairStart(requestsInTurn)
-  const queueTotal: QueueTotal = { requests: 0 }
   const answerAsKoa = app.koa.callback() as unknown as Answer
 
   return (request, response, beside) => {

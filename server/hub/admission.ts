@@ -14,7 +14,7 @@ import {
   rule,
   text,
   within,
-} from '../shapes.ts'
+} from '../channels/shapes.ts'
 
 const idCheck = nameOf(64)
 const senderCheck = nameOf(48)

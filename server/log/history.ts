@@ -64,9 +64,8 @@ export class History {
   readonly #rows: ChannelRows
   readonly #folding: Folding
   readonly #recent: RecentMessages
-  readonly eraser: Eraser
-  /** Channels that have expired, or can be spared. */
-  readonly expiries: Expiries
+  readonly #eraser: Eraser
+  readonly #expiries: Expiries
   #head: number
   #last: Message | undefined
   /** Messages up to this number are missing, of unknown channels. */
@@ -80,7 +79,7 @@ export class History {
     const { tables, limits, now, onFailure, defer, isLasting = false } = parts
     this.#parts = parts
     this.#tables = tables
-    this.expiries = new Expiries(now)
+    this.#expiries = new Expiries(now)
     this.#retention = new Retention({
       tables,
       limits,
@@ -97,10 +96,10 @@ export class History {
         this.#tables.ofKind(channel.number, channel.name, kind, after, this.#head),
       defer,
       onFailure,
-      onFolded: () => this.eraser.consider(),
+      onFolded: () => this.#eraser.consider(),
       floor: (channel) => this.floorOf(channel),
     })
-    this.eraser = new Eraser({
+    this.#eraser = new Eraser({
       tables,
       folding: this.#folding,
       newestOf: (pile) => this.#newestOf(pile),
@@ -126,6 +125,16 @@ export class History {
   /** The message with that number, if it was added. */
   get last(): Message | undefined {
     return this.#last
+  }
+
+  /** What is to leave the tables, in portions. */
+  get eraser(): Pick<Eraser, 'erase' | 'take'> {
+    return this.#eraser
+  }
+
+  /** Channels that have expired, or can be spared. */
+  get expiries(): Pick<Expiries, 'due' | 'spare'> {
+    return this.#expiries
   }
 
   /** The newest number of each channel; live. */
@@ -179,7 +188,7 @@ export class History {
 
   /** Creates a channel, in the tables too. */
   #begin(name: string, begin: number): Channel {
-    this.eraser.freeName(name)
+    this.#eraser.freeName(name)
     const number = this.#tables.addChannel(name, begin)
     const channel = new Channel(name, this.#parts.typeOf(name), number, begin)
     this.#register(channel)
@@ -218,9 +227,9 @@ export class History {
     const pile = found.piles.get(kind)
     if (pile?.isCumulative) this.#folding.add(pile, message, bytes)
     try {
-      this.expiries.consider(found, this.contentOf)
+      this.#expiries.consider(found, this.contentOf)
       this.#retention.enforce(found)
-      this.eraser.consider()
+      this.#eraser.consider()
     } catch (error) {
       // The message is stored: followers are notified all the same.
       this.#parts.onFailure(error)
@@ -241,7 +250,7 @@ export class History {
 
   #dropped(channel: Channel, { seq, bytes }: Held): void {
     this.#rows.noteChange(channel)
-    this.eraser.drop({ channel, seq, bytes })
+    this.#eraser.drop({ channel, seq, bytes })
     if (channel.isErased && channel.messages === 0) this.#emptied.add(channel)
   }
 
@@ -431,7 +440,7 @@ export class History {
       pile.base = seq
       pile.baseBytes = bytes
     } else this.#tables.insert(seq, channel.number, 0, new Entry(message, acceptedAt))
-    this.expiries.consider(channel, this.contentOf)
+    this.#expiries.consider(channel, this.contentOf)
   }
 
   oldest(name: string, kind: Kind): Omit<OldestContent, 'after'> {
@@ -459,13 +468,13 @@ export class History {
     this.#folding.erase(channel)
     this.#register(successor)
     this.#parts.onChannelErased?.(channel.name, erasure)
-    this.eraser.eraseMessages(channel)
+    this.#eraser.eraseMessages(channel)
   }
 
   #forget(channel: Channel): void {
     this.#retention.delete(channel)
     this.#rows.delete(channel)
-    this.expiries.delete(channel)
+    this.#expiries.delete(channel)
     this.#heads.delete(channel.name)
     this.#unregister(channel)
   }
@@ -484,7 +493,7 @@ export class History {
       if (!channel.isErased || channel.messages > 0) continue
       this.noteGap(channel.floor)
       this.#forget(channel)
-      this.eraser.eraseName(channel)
+      this.#eraser.eraseName(channel)
     }
     this.#emptied.clear()
   }
@@ -509,22 +518,22 @@ export class History {
       this.#register(channel)
       for (const { newest } of piles.values())
         this.#heads.set(name, Math.max(newest, this.#heads.get(name) ?? 0))
-      this.expiries.add(channel)
-      if (channel.erasedTo < floor) this.eraser.drop({ channel, seq: floor, bytes: 0 })
+      this.#expiries.add(channel)
+      if (channel.erasedTo < floor) this.#eraser.drop({ channel, seq: floor, bytes: 0 })
       if (channel.isErased && channel.messages === 0) this.#emptied.add(channel)
     }
     this.#retention.load()
-    this.eraser.load()
+    this.#eraser.load()
     if (this.#parts.isChecked) tables.check()
     this.#head = tables.head()
     const changed = this.#readAfter(mark)
     this.#loadBases()
-    for (const channel of changed) this.expiries.consider(channel, this.contentOf)
+    for (const channel of changed) this.#expiries.consider(channel, this.contentOf)
     this.#retention.expireLimited()
     for (const { piles } of this.#numbers.values())
       for (const pile of piles.values()) if (pile.isCumulative) this.#folding.load(pile)
     this.#retention.makeRoom()
-    this.eraser.plan()
+    this.#eraser.plan()
   }
 
   /** Counts the messages that are newer than the rows. Returns their channels. */
@@ -577,7 +586,7 @@ export class History {
   /** From now on nothing is folded or erased in later turns. */
   close(): void {
     this.#folding.close()
-    this.eraser.close()
+    this.#eraser.close()
   }
 }
 

@@ -41,7 +41,7 @@ const pingEachMs = 1000
  */
 export async function connectToNats(
   { servers, stream, credentialsFile }: Omit<NatsSettings, 'replicas'>,
-  waiting: Waiting,
+  { onFailure, ...waiting }: Waiting & Pick<LogParts, 'onFailure'>,
 ) {
   const authenticator =
     credentialsFile === null ? {} : { authenticator: credsAuthenticator(readFileSync(credentialsFile)) }
@@ -65,7 +65,7 @@ export async function connectToNats(
   })()
   return {
     connection,
-    bus: createBus(connection, `${stream}-notes`),
+    bus: createBus(connection, `${stream}-notes`, onFailure),
     /** The largest message that these servers accept, bytes as JSON. */
     maxBytes: (connection.info?.max_payload ?? 0) - envelopeBytes,
     async figures(): Promise<LogFigures> {
@@ -82,12 +82,23 @@ export async function connectToNats(
   }
 }
 
-/** Uses core NATS, which stores nothing. */
-function createBus(connection: NatsConnection, subject: string): Bus {
+/**
+ * Uses core NATS, which stores nothing. An error in a callback would end the connection: a note that cannot be
+ * used, such as one of another version, is reported.
+ */
+function createBus(connection: NatsConnection, subject: string, onFailure: LogParts['onFailure']): Bus {
   return {
     post: (note) => connection.publish(subject, JSON.stringify(note)),
     follow(onNote, onReturned) {
-      connection.subscribe(subject, { callback: (error, note) => void (error ?? onNote(note.json())) })
+      connection.subscribe(subject, {
+        callback(error, note) {
+          try {
+            if (!error) onNote(note.json())
+          } catch (cause) {
+            onFailure(new Error('A note of another server cannot be used: is it of this version?', { cause }))
+          }
+        },
+      })
       void (async () => {
         for await (const { type } of connection.status()) if (type === 'reconnect') onReturned()
       })()

@@ -37,6 +37,8 @@ before(async () => {
 })
 after(() => nats.stop())
 
+const fail = (error: unknown) => assert.fail(String(error))
+
 let streams = 0
 
 const natsParts = { replicas: 0, typeOf: toyTypes() }
@@ -405,7 +407,7 @@ test('closes while NATS is away, even if it was about to join the stream again',
   const broker = await startNatsServer()
   context.after(() => broker.stop())
   const settings = { stream: 'gone', replicas: 0, credentialsFile: null, servers: [broker.address()] }
-  const { connection, close } = await connectToNats(settings, { now: () => startMs })
+  const { connection, close } = await connectToNats(settings, { now: () => startMs, onFailure: fail })
   context.after(close)
   const log = await NatsLog.open({
     ...natsParts,
@@ -428,7 +430,10 @@ test('closes while NATS is away, even if it was about to join the stream again',
 
 test("reports NATS' storage, and how often the connection was restored", async (context) => {
   const settings = { stream: 'figures', replicas: 0, credentialsFile: null, servers: [nats.address()] }
-  const { connection, figures, close } = await connectToNats(settings, { now: () => startMs })
+  const { connection, figures, close } = await connectToNats(settings, {
+    now: () => startMs,
+    onFailure: fail,
+  })
   const log = await NatsLog.open({
     ...natsParts,
     connection,
@@ -454,7 +459,7 @@ test("reports NATS' storage, and how often the connection was restored", async (
 
 test('reports the largest message that NATS accepts', async () => {
   const settings = { stream: 'sizes', replicas: 0, credentialsFile: null, servers: [nats.address()] }
-  const { maxBytes, close } = await connectToNats(settings, { now: () => startMs })
+  const { maxBytes, close } = await connectToNats(settings, { now: () => startMs, onFailure: fail })
   await close()
   assert.equal(maxBytes, 8 * 1024 * 1024 - 1024)
 })
@@ -467,6 +472,7 @@ test('a server that starts before its broker waits, and prints every ten seconds
   const said: string[] = []
   let asked = 0
   const opening = connectToNats(settings, {
+    onFailure: fail,
     // Each attempt takes three seconds.
     now: () => asked++ * 3000,
     print(sentence) {
@@ -543,4 +549,27 @@ test('messages that the servers erase by their limits are not reported as a purg
     servers.map(({ losses }) => losses),
     [[], []],
   )
+})
+
+test('a note of another server that cannot be used is reported, and the connection goes on', async (context) => {
+  const settings = { stream: 'odd', replicas: 0, credentialsFile: null, servers: [nats.address()] }
+  const failures: string[] = []
+  const onFailure = (error: unknown) => void failures.push(String(error))
+  const { bus, close } = await connectToNats(settings, { now: () => startMs, onFailure })
+  context.after(close)
+  const usable = Promise.withResolvers<void>()
+  bus.follow(
+    (note) => {
+      const { pages } = note as { readonly pages?: object }
+      if (Object.keys(pages as object).length > 0) usable.resolve()
+    },
+    () => undefined,
+  )
+  const admin = await nats.connect()
+  context.after(() => admin.close())
+  for (const note of ['no JSON', '{"type":"counts"}', '{"pages":{"main":1}}'])
+    admin.publish('odd-notes', note)
+  await usable.promise
+  const sentence = 'Error: A note of another server cannot be used: is it of this version?'
+  assert.deepEqual(failures, [sentence, sentence])
 })

@@ -86,10 +86,10 @@ export class InboundFrames {
 
   handle(frame: Received): void {
     diagnostics.arrived.publish(this.#parts.source)
-    const mustWait = this.#held.length > 0 || this.#isBusy
-    const waitMs = mustWait ? 0 : this.#waitMs()
+    const isQueued = this.#held.length > 0 || this.#isBusy
+    const waitMs = isQueued ? 0 : this.#waitMs()
     const bytes = bytesOf(frame)
-    if (!mustWait && waitMs === 0) return void this.#handleInTurn(frame, bytes)
+    if (!isQueued && waitMs === 0) return void this.#handleInTurn(frame, bytes)
     this.#held.push({ frame, bytes })
     this.#charge.set(this.#charge.bytes + bytes)
     this.#pause()
@@ -191,7 +191,7 @@ export class InboundFrames {
   #publish(message: unknown, bytes: number): void {
     const { hub, timers, limits, grant, window, admission } = this.#parts
     if (bytes > maxBytesFor(grant, limits)) throw tooLargeFor(grant, limits, idOf(message))
-    const draft = takeDraft(message, bytes, this.#sender, admission)
+    const draft = takeDraft(message, () => bytes, this.#sender, admission)
     const refused = (error: unknown) => {
       hub.refused(window, bytes)
       if (error instanceof Refusal && mustRepeat(error))

@@ -29,17 +29,17 @@ export interface DraftSender {
 }
 
 /**
- * Checks a draft, of so many bytes in UTF-8: its shape, its sender's name and right to write, then the
+ * Checks a draft (`size`: its bytes in UTF-8, for traces): its shape, its sender's name and right to write, then the
  * pace. Throws a `Refusal`. It is still to be completed (`Admission`).
  */
 export function takeDraft(
   given: unknown,
-  bytes: number,
+  size: () => number,
   { how, source, fingerprint, grant, mustWait }: DraftSender,
   admission: Pick<Admission, 'draft'>,
 ): Draft {
   const draft = admission.draft(given)
-  trace.uplink?.(`${draft.id} received: ${bytes} bytes by ${how}, from ${draft.from}`)
+  trace.uplink?.(`${draft.id} received: ${size()} bytes by ${how}, from ${draft.from}`)
   mayPublish(draft, fingerprint, grant)
   mustWait(draft)
   if (diagnostics.admitted.hasSubscribers) diagnostics.admitted.publish({ id: draft.id, source })

@@ -107,7 +107,8 @@ export function mountUplink({ router, hub, bodies, admission, timers, limits }: 
    * the log stores the message.
    */
   function admitMessage(text: string, poster: Poster): Draft | Promise<Draft> {
-    const draft = takeDraft(parseJson(text, levelsAround.body), Buffer.byteLength(text), poster, admission)
+    const size = () => Buffer.byteLength(text)
+    const draft = takeDraft(parseJson(text, levelsAround.body), size, poster, admission)
     return admission.complete?.(draft, poster.grant, poster.connection) ?? draft
   }
 

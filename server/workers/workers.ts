@@ -133,7 +133,7 @@ const linkDescriptor = 4
  */
 const shortLifeMs = 2000
 
-/** A worker must call `listen` within this time, ms, in which it may wait for its broker. */
+/** A worker must call `listen` within this time, ms, in which the opening of its log does not count. */
 const listensWithinMs = 120_000
 
 /** Added to the time to drain, ms. */
@@ -153,11 +153,17 @@ interface WorkersParts {
 
 type Ports = ByHttp<number>
 
-/** Sent by a worker: `waits` if it needs the ports from another one; then `ready` or `failed`. */
+/**
+ * Sent by a worker: `log` when it begins to open its log, which may wait for a broker, and when the log is open;
+ * `waits` if it needs the ports from another worker; then `ready` or `failed`.
+ */
 type FromWorker =
+  | { readonly type: 'log'; readonly isOpen: boolean }
   | { readonly type: 'waits' }
   | { readonly type: 'ready'; readonly ports: Ports }
   | { readonly type: 'failed'; readonly why: string }
+
+const fromWorkerTypes: readonly unknown[] = ['log', 'waits', 'ready', 'failed'] satisfies FromWorker['type'][]
 
 /** Sent to a worker. */
 type ToWorker =
@@ -250,18 +256,23 @@ export async function startWorkers(
   /** Resolves to its ports. Rejects with the reason why it cannot serve. */
   function untilReady(worker: Worker): Promise<Ports> {
     return new Promise((resolve, reject) => {
-      const stopTimer = timers.later(() => {
-        const why = `A worker did not call listen within ${listensWithinMs / 1000} s; the program must create the server and call listen in each of its processes.`
-        reject(new Error(why))
-        worker.process.kill('SIGKILL')
-      }, listensWithinMs)
+      let stopTimer = startTimer()
+      function startTimer(): () => void {
+        return timers.later(() => {
+          const why = `A worker did not call listen within ${listensWithinMs / 1000} s; the program must create the server and call listen in each of its processes.`
+          reject(new Error(why))
+          worker.process.kill('SIGKILL')
+        }, listensWithinMs)
+      }
       worker.on('message', (said: FromWorker | Noted) => {
+        // Applications send messages of their own.
+        if (!fromWorkerTypes.includes(typeIn(said))) return siblings.take(said, worker)
+        stopTimer()
         if (said.type === 'ready') resolve(said.ports)
         else if (said.type === 'failed') reject(new Error(said.why))
         else if (said.type === 'waits')
           void ports.then((opened) => tell(worker, { type: 'opened', ports: opened }))
-        else return siblings.take(said, worker)
-        stopTimer()
+        else if (said.type === 'log' && said.isOpen) stopTimer = startTimer()
       })
       worker.once('exit', () => {
         stopTimer()
