@@ -17,7 +17,7 @@ function watch(visibilityState: DocumentVisibilityState = 'visible') {
     hide: () => void said.push('hide'),
   }
   watchWakeUps(document, window, link, ending.signal)
-  return { window, document, said }
+  return { window, document, said, ending }
 }
 
 test('reports network changes, page-cache restores and page hides', () => {
@@ -44,4 +44,12 @@ test('wakes when visible and saves when hidden, also on resume and freeze', () =
 
 test('a page opened in the background starts at rest', () => {
   assert.deepEqual(watch('hidden').said, ['rest'])
+})
+
+test('reports nothing once it is ended', () => {
+  const { window, document, said, ending } = watch()
+  ending.abort()
+  for (const type of ['offline', 'online', 'pagehide']) window.dispatchEvent(new Event(type))
+  for (const type of ['visibilitychange', 'freeze', 'resume']) document.dispatchEvent(new Event(type))
+  assert.deepEqual(said, [])
 })

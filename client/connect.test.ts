@@ -142,3 +142,19 @@ test('a channel that is left before its stream opens gets no stream; the next ch
     ['room'],
   )
 })
+
+test('a follower that left is not told that the channel is joined', async (t) => {
+  const { streams, windows } = openOwn()
+  const [window] = windows as [Crosswind]
+  t.after(() => window.close())
+  const joined: string[] = []
+  const named = (name: string): Follower => ({
+    ...follower('life:1'),
+    joined: async () => void joined.push(name),
+  })
+  window.follow('room', named('left')).leave()
+  window.follow('room', named('follows'))
+  await until(() => streams.length > 0 && joined.length > 0)
+  await settled()
+  assert.deepEqual(joined, ['follows'])
+})

@@ -222,7 +222,9 @@ export class Crosswind {
     this.#rooms.set(name, follower)
     const reading = this.#join(name, follower)
     reading
-      .then(([newest, to]) => follower.joined?.(newest, to))
+      .then(([newest, to]) =>
+        this.#rooms.get(name) === follower ? follower.joined?.(newest, to) : undefined,
+      )
       .catch((error) => this.#refuse(name, follower, error))
     return {
       link: this.#link,

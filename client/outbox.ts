@@ -69,8 +69,8 @@ export interface Bounds {
 }
 
 /**
- * Handles drafts that end with this answer. Returns a change in which `pending` lacks them and `tell` reports the
- * answer; null, or an omitted field, keeps the default. `nextId` numbers a draft of this window.
+ * May change how drafts end with this answer. By default `pending` loses them, and `tell` reports the answer; a
+ * returned field replaces that, null keeps it. `nextId` numbers a draft of this window.
  */
 type Instead<Answer> = (
   drafts: Drafts,

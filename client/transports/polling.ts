@@ -40,7 +40,7 @@ function openPoll(
     query.set('first', '')
     if (holdMs > 0) query.set('hold', String(holdMs))
     try {
-      for (;;) {
+      while (!ending.signal.aborted) {
         const { answer, receivedAt } = await http.get<PollAnswer>(`${path}?${query}`)
         for (const frame of answer.frames) if (!ending.signal.aborted) opening.onFrame(frame, receivedAt)
         query.delete('first')
@@ -48,7 +48,6 @@ function openPoll(
         await pause(pauseMs, ending.signal)
       }
     } catch (error) {
-      // Also thrown by a request after the end.
       if (ending.signal.aborted) return
       stop()
       opening.onClose(asClosing(error))

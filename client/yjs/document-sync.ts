@@ -170,7 +170,7 @@ export class DocumentSync {
     const start = this.#start
     if (!start || this.#phase !== 'joining') return
     this.#start = null
-    if (streamStart !== start.cursor) await this.#compare(start.cursor, start.messages)
+    if (streamStart !== start.cursor) await this.#compare(start.cursor)
     else this.#caughtUp(this.#uncertain > 0 ? this.#differenceTo(start.messages) : null)
   }
 
@@ -320,20 +320,21 @@ export class DocumentSync {
     this.#timer = setTimeout(() => void this.#compare(), pauseMs)
   }
 
-  /** Reads the messages `after` those known, and publishes updates that neither the log nor the outbox has. */
-  async #compare(after = 'start', known: readonly Message[] = []): Promise<void> {
+  /** Reads the document, and publishes updates that neither the log nor the outbox has. */
+  async #compare(after = 'start'): Promise<void> {
     const channel = this.#channel
     if (!channel || this.#phase === 'comparing') return
     clearTimeout(this.#timer)
     const turn = this.#enter('comparing')
     let difference: Difference | null
     try {
-      const { messages, recovered } = await this.#read(channel, after, turn)
+      // All of them, whatever the cursor: the log may be another one.
+      const { messages } = await this.#read(channel, after, turn)
       if (turn !== this.#turn) return
       const isNew = isEmpty(this.#doc)
       this.apply(messages)
       // In an empty document, only its observers have written until now, and published it.
-      difference = isNew ? null : this.#differenceTo(recovered ? [...known, ...messages] : messages)
+      difference = isNew ? null : this.#differenceTo(messages)
     } catch (error) {
       if (turn === this.#turn) this.#couldNotRead(error)
       return
@@ -367,8 +368,11 @@ export class DocumentSync {
   }
 
   #caughtUp(difference: Difference | null): void {
-    this.#enter('caughtUp')
-    this.#difference = difference && this.#publishDifference(difference)
+    const turn = this.#enter('caughtUp')
+    const draft = difference && this.#publishDifference(difference)
+    // A listener may have disconnected.
+    if (turn !== this.#turn) return
+    this.#difference = draft
     this.#uncertain = 0
     if (difference && !this.#difference) {
       this.#full()

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as Y from 'yjs'
-import type { CrosswindProvider } from '../../client/yjs.ts'
+import type { CrosswindProvider, DocumentStart } from '../../client/yjs.ts'
 import { uncaught } from './testing.ts'
 import { converged, follow, refusal, shown, startDocuments, synced } from './yjs-testing.ts'
 
@@ -516,4 +516,28 @@ test('a document with two providers brings what one server has to the other', as
   writer.doc.getText('t').insert(0, 'moved')
   await Promise.all([converged(writer.doc, reader.doc), writer.whenSaved()])
   assert.equal(String(reader.doc.getText('t')), 'moved')
+})
+
+test('a listener that disconnects when the log lacks what the page was sent with leaves it unsaved', async (t) => {
+  const { open, provide } = await startDocuments(t)
+  const connection = open()
+  await synced(provide({ connection }, new Y.Doc(), 'doc.2'))
+  const thrown = uncaught(t)
+  const sent = new Y.Doc()
+  sent.getText('t').insert(0, 'of a log that is gone')
+  const update = Buffer.from(Y.encodeStateAsUpdate(sent)).toString('base64')
+  const message = { id: 'w1-1', channel: 'doc.1', kind: 'update', from: 'w1', at: 0, acceptedAt: 0, seq: 1 }
+  const messages = [{ ...message, body: { update } }] as DocumentStart['messages']
+  const provider = provide({ connect: false, connection, start: { messages, cursor: 'gone:1' } })
+  const disconnected = new Promise<void>((resolve) => {
+    provider.on('saved', (isSaved) => {
+      if (isSaved) return
+      provider.disconnect()
+      resolve()
+    })
+  })
+  provider.connect()
+  await disconnected
+  await new Promise(setImmediate)
+  assert.deepEqual([thrown, provider.saved, provider.unsaved], [[], false, 1])
 })

@@ -360,6 +360,21 @@ test('a page that has what another log had gets the document, and gives it what 
   assert.throws(() => provide({ start: { messages: [], cursor: 'start' } }), /start\.cursor is "start"/)
 })
 
+test('a page that has what another log had gives it what it lacks, over a connection that is open, too', async (t) => {
+  const before = await startDocuments(t)
+  const lost = before.provide()
+  lost.doc.getText('t').insert(0, 'lost')
+  await lost.whenSaved()
+  const start = await startOf(before.open())
+  const { crosswind, open, provide } = await startDocuments(t)
+  const connection = open()
+  await synced(provide({ connection }, new Y.Doc(), 'doc.2'))
+  const provider = provide({ connection, start })
+  await synced(provider)
+  await provider.whenSaved()
+  assert.equal(String((await crosswind.document('doc.1')).getText('t')), 'lost')
+})
+
 test('an answer from a replaced log, even if it comes later, does not count for the new one', async (t) => {
   const first = await startDocuments(t)
   const writer = first.provide()

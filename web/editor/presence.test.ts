@@ -338,3 +338,15 @@ test('names are one line of at most 40 characters, without characters that affec
   assert.equal(cleanName(' \n '), '')
   assert.deepEqual(['Ada Lovelace', 'Guest Otter', 'ŝu', ''].map(initialsOf), ['AL', 'O', 'Ŝ', ''])
 })
+
+test('a window that comes back to the very place that it showed last has its caret there', (t) => {
+  const { open, time } = openRoom(t)
+  const one = open('w1', 'Ada')
+  const other = open('w2', 'Bob')
+  one.select(0)
+  one.type('Hello')
+  hide(one, other)
+  time.advance(5000)
+  one.select(0)
+  assert.deepEqual(other.carets(), ['w1 0'])
+})

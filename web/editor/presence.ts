@@ -47,6 +47,8 @@ interface PresenceOptions {
 export interface ShownState {
   readonly user: { readonly name: string }
   readonly cursor: { readonly anchor: object; readonly head: object } | null
+  /** Of this state among those of the window, which may repeat its newest one. */
+  readonly number: number
 }
 
 interface AwarenessChange {
@@ -65,6 +67,8 @@ interface Other {
   readonly place: Place | null
   /** The place in its newest state; its updates have moved it since. */
   readonly shown: Place | null
+  /** Of its newest state. */
+  readonly number: unknown
   readonly movedAt: number
   readonly typedAt: number
   /** Null while the window is here. */
@@ -110,6 +114,8 @@ export class Presence {
   /** This window's updates have moved its caret since its last state, which newcomers cannot derive. */
   #isStale = false
   #hasNewcomer = false
+  /** How many states this window has shown. */
+  #number = 0
   #stopRefreshing = nothingPlanned
   #refreshAt = Number.POSITIVE_INFINITY
   #people: readonly Person[] = []
@@ -190,8 +196,12 @@ export class Presence {
   #say(): void {
     this.#isStale = false
     const place = this.#believed
-    const cursor = place && { anchor: encode(place.anchor), head: encode(place.head) }
-    this.#options.awareness.setLocalState({ user: { name: this.#name }, cursor } satisfies ShownState)
+    this.#number += 1
+    this.#options.awareness.setLocalState({
+      user: { name: this.#name },
+      cursor: place && { anchor: encode(place.anchor), head: encode(place.head) },
+      number: this.#number,
+    } satisfies ShownState)
   }
 
   // The others
@@ -244,6 +254,7 @@ export class Presence {
       name: '',
       place: null,
       shown: null,
+      number: null,
       movedAt: 0,
       typedAt: Number.NEGATIVE_INFINITY,
       goneAt: null,
@@ -265,19 +276,26 @@ export class Presence {
       return
     }
     if (!known || this.#isGone(known)) this.#hasNewcomer = true
+    const { number } = state
     const { name } = Object(state.user)
     const { anchor: from, head: to } = Object(state.cursor)
     const anchor = decode(from)
     const head = decode(to)
     const shown = anchor && head && { anchor, head }
     // A window that was away may repeat its old state, because it did not notice that it was.
-    const isRepeated = shown !== null && known?.goneAt !== null && isSamePlace(shown, known?.shown ?? null)
-    const place = isRepeated ? (known?.place ?? null) : shown
+    const isRepeated =
+      shown !== null &&
+      known !== undefined &&
+      known.goneAt !== null &&
+      known.number === number &&
+      isSamePlace(shown, known.shown)
+    const place = isRepeated ? known.place : shown
     const hasMoved = place !== null && !isSamePlace(place, known?.place ?? null)
     this.#change(other, {
       name: typeof name === 'string' ? cleanName(name) : '',
       place,
       shown,
+      number,
       goneAt: null,
       ...(hasMoved && { movedAt: timers.now() }),
     })
