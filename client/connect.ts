@@ -222,9 +222,7 @@ export class Crosswind {
     this.#rooms.set(name, follower)
     const reading = this.#join(name, follower)
     reading
-      .then(([newest, to]) =>
-        this.#rooms.get(name) === follower ? follower.joined?.(newest, to) : undefined,
-      )
+      .then((place) => place && follower.joined?.(...place))
       .catch((error) => this.#refuse(name, follower, error))
     return {
       link: this.#link,
@@ -330,14 +328,17 @@ export class Crosswind {
     return true
   }
 
-  /** Resolves to the channel's newest cursor, and to the cursor from which the stream has the channel. */
-  async #join(name: string, follower: Follower): Promise<readonly [newest: string, from: string]> {
+  /**
+   * Resolves to the channel's newest cursor, and to the cursor from which the stream has the channel; to null if
+   * it was left meanwhile.
+   */
+  async #join(name: string, follower: Follower): Promise<readonly [newest: string, from: string] | null> {
     const link = await this.#link
     // Without a ticket, the stream would be refused first.
     const start = this.#session ? follower.from : undefined
     // A refusal in the stream would end it for all channels.
     const cursor = start ?? (await this.#page(name, 'newest')).cursor
-    if (this.#rooms.get(name) !== follower) return [cursor, cursor]
+    if (this.#rooms.get(name) !== follower) return null
     this.#ending.signal.throwIfAborted()
     // The stream may still have the channel that was left last; its new follower lacks the presence there.
     const isAnew = this.#read.size === 0
