@@ -331,15 +331,16 @@ export class Outbox {
     const drafts = this.#drafts
     const ended = drafts.pending.filter(isMeant)
     if (ended.length === 0) return
-    const { pending = [], ...change }: Change = {
+    const change = {
       pending: drafts.pending.filter((one) => !isMeant(one)),
-      tell(listener) {
+      tell(listener: OutboxListener) {
         for (const { draft } of ended)
           if (answer instanceof RefusedError) listener.onRefused(draft, answer.message, answer.code)
           else listener.onStored(draft, answer.seq)
       },
       ...instead?.(drafts, ended, answer, this.#nextId),
     }
+    const { pending } = change
     this.change({ ...change, pending: this.policy.admit?.(pending) ?? pending })
   }
 }

@@ -36,20 +36,19 @@ function openPoll(
   const uplink = createPostUplink(opening, platform)
 
   async function poll(): Promise<void> {
-    const { signal } = ending
     const query = new URLSearchParams(opening.query)
     query.set('first', '')
     if (holdMs > 0) query.set('hold', String(holdMs))
     try {
-      while (!signal.aborted) {
+      while (!ending.signal.aborted) {
         const { answer, receivedAt } = await http.get<PollAnswer>(`${path}?${query}`)
-        for (const frame of answer.frames) if (!signal.aborted) opening.onFrame(frame, receivedAt)
+        for (const frame of answer.frames) if (!ending.signal.aborted) opening.onFrame(frame, receivedAt)
         query.delete('first')
         query.set('cursor', answer.cursor)
-        await pause(pauseMs, signal)
+        await pause(pauseMs, ending.signal)
       }
     } catch (error) {
-      if (signal.aborted) return
+      if (ending.signal.aborted) return
       stop()
       opening.onClose(asClosing(error))
     }
