@@ -32,10 +32,9 @@ export default [
     ...common,
     // Together, so that a class is the same in all of them.
     input: Object.fromEntries(
-      ['connect', 'node', 'share', 'drafts', 'debug', 'clock', 'transports'].map((door) => [
-        door,
-        `client/${door}.ts`,
-      ]),
+      ['connect', 'follow', 'node', 'node-follow', 'share', 'drafts', 'debug', 'clock', 'transports'].map(
+        (door) => [door, `client/${door}.ts`],
+      ),
     ),
     platform: 'browser',
     output: {
@@ -43,7 +42,9 @@ export default [
       chunkFileNames: '[name].js',
       // One file compresses best. A bundler without splitting would wrap one that has a dynamic import.
       codeSplitting: {
-        groups: [{ name: 'common', minShareCount: 2, test: /client\/(?!share\/|debug)|protocol\/(?!trace)/ }],
+        groups: [
+          { name: 'common', minShareCount: 2, test: /client\/(?!share\/|debug|node)|protocol\/(?!trace)/ },
+        ],
       },
     },
     transform: { target: 'es2023' },
@@ -70,7 +71,7 @@ export default [
       {
         name: 'door',
         resolveId: (id) =>
-          /^\.\.?\/connect\.ts$/.test(id) ? { id: '@crosswind/client', external: true } : null,
+          /^\.\.?\/follow\.ts$/.test(id) ? { id: '@crosswind/client/follow', external: true } : null,
       },
     ],
     output: { file: 'client/dist/yjs.js' },

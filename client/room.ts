@@ -1,5 +1,6 @@
 // A channel as the library's users see it: its messages, its past, and who is there.
 
+import { copyJson } from '../protocol/json-copy.ts'
 import {
   type AwarenessFrame,
   type Bodies,
@@ -8,23 +9,49 @@ import {
   type Message,
   parseCursor,
 } from '../protocol/messages.ts'
-import { nothingPlanned } from '../protocol/time.ts'
-import type { Link } from './link.ts'
-import { listen, type Off, report, tell } from './listeners.ts'
+import type { ChannelHandle, Follower } from './follow.ts'
+import { attempt, Listeners, type Off, report } from './listeners.ts'
 import { RefusedError } from './transports/transport.ts'
 
-/** One channel. */
+/**
+ * One channel. It keeps its place while nobody listens to `message` and no loop runs: who listens next gets what
+ * came meanwhile.
+ */
 export interface Room<Data> {
   readonly name: string
   readonly presence: Presence
   on<Event extends keyof RoomEvents<Data>>(event: Event, listener: RoomEvents<Data>[Event]): Off
   /** Resolves when it is stored; rejects with a `RefusedError`, which has a code. */
   publish(data: Data): Promise<{ readonly seq: number }>
-  /** Messages from now on; ends when the connection is closed, rejects on an error. */
-  [Symbol.asyncIterator](): AsyncGenerator<RoomMessage<Data>, void>
+  /** Messages from its place on; ends when the room is left or the connection closed, rejects on an error. */
+  [Symbol.asyncIterator](): AsyncIterableIterator<RoomMessage<Data>, void>
+  /**
+   * Ends its events and loops, and no longer shows this client there. Subscriptions to the channel go on, and
+   * `channel(name)` opens the room anew.
+   */
+  leave(): void
 }
 
-interface RoomEvents<Data> {
+/** A place in a channel. */
+export interface Place {
+  /**
+   * Messages from now on (`newest`, the default), all that the server keeps (`start`), or those after a
+   * message's cursor.
+   */
+  readonly from?: string | undefined
+  /** Of the messages, on a channel with a type of the application; `data` is then their body. Default: `json`. */
+  readonly kind?: string | undefined
+}
+
+export interface Subscriber<Data> extends Place {
+  readonly onMessage: (message: RoomMessage<Data>) => void
+  /** Messages were missed, which the server no longer has: those that it has follow. */
+  readonly onGap?: (() => void) | undefined
+  /** The channel cannot be read, or no longer. By default the error is thrown where nobody catches it. */
+  readonly onError?: ((error: unknown) => void) | undefined
+}
+
+type RoomEvents<Data> = {
   readonly message: (message: RoomMessage<Data>) => void
   /** Messages were missed, which the server no longer has: those that it has follow. */
   readonly gap: () => void
@@ -48,68 +75,16 @@ export interface Presence {
   set(state: unknown): void
 }
 
-interface PresenceEvents {
+type PresenceEvents = {
   readonly change: (states: Presence['states']) => void
   /** The newest state is too large; the others still see the one before. */
   readonly refused: (error: RefusedError) => void
 }
 
-/** Receives a channel's messages. */
-export interface Follower {
-  /** Cursor of the newest message that it has. If the stream begins there, the channel is not requested first. */
-  readonly from?: string | undefined
-  /** `receivedAt`, `dueAt`: see `LinkListener#onMessage`. */
-  take(message: Message, cursor: string, receivedAt: number, dueAt: number): void
-  /** When the channel may no longer be read, the connection waits until it may, and its other channels too. */
-  readonly isRequired?: boolean | undefined
-  /** The follower reads the channel from `from` on; the stream has the messages after `to`. */
-  joined?(from: string, to: string): Promise<void>
-  /** Messages between these cursors were missed. */
-  missed?(from: string, to: string): Promise<void>
-  /** The log was replaced. */
-  newLog?(): void
-  /** The connection was closed, or the channel cannot be read. */
-  end(): void
-  /** Why it cannot be read. */
-  refusal?: unknown
-  readonly presence: {
-    heard(frame: AwarenessFrame, own: string): void
-    /** This client's state is too large. */
-    refused(error: RefusedError): void
-  }
-}
-
-/** One page of a channel's messages. */
-export interface Page {
-  readonly messages: readonly Message[]
-  /** After the messages. */
-  readonly cursor: string
-  /** False if messages before these are gone. */
-  readonly recovered: boolean
-}
-
-/** A follower's subscription to a channel. */
-export interface Subscription {
-  /** The connection's, with the outbox of all its channels. */
-  readonly link: Promise<Link>
-  /**
-   * Reads what is stored after a cursor, `start` or `newest`; later messages come by the stream. Waits for
-   * the server, and before that for `pauseMs`.
-   */
-  page(after: string, pauseMs?: number): Promise<Page>
-  /** See `Room#publish`. */
-  publish<K extends Kind>(kind: K, body: Bodies[K]): Promise<{ readonly seq: number }>
-  show(state: unknown): void
-  leave(): void
-}
-
 class Others implements Presence {
   readonly states = new Map<string, unknown>()
   readonly users = new Map<string, string>()
-  readonly #listeners: { readonly [Event in keyof PresenceEvents]: Set<PresenceEvents[Event]> } = {
-    change: new Set(),
-    refused: new Set(),
-  }
+  readonly #listeners = new Listeners<PresenceEvents>()
   readonly #show: (state: unknown) => void
 
   constructor(show: (state: unknown) => void) {
@@ -117,18 +92,11 @@ class Others implements Presence {
   }
 
   on<Event extends keyof PresenceEvents>(event: Event, listener: PresenceEvents[Event]): Off {
-    return listen(this.#listeners[event], listener)
+    return this.#listeners.on(event, listener)
   }
 
   set(state: unknown): void {
-    const text: string | undefined = JSON.stringify(state)
-    if (text === undefined)
-      throw new RefusedError(
-        'bad-shape',
-        `A state must be JSON, or null to show nothing, not ${typeof state}.`,
-      )
-    // The application may change its own.
-    this.#show(JSON.parse(text))
+    this.#show(jsonIn(state, 'state'))
   }
 
   heard({ windows, whole }: AwarenessFrame, own: string): void {
@@ -146,7 +114,7 @@ class Others implements Presence {
         if (user !== undefined) this.users.set(window, user)
       }
     // After this client has reopened its stream, there may be no news.
-    if (!whole || this.#text() !== before) tell(this.#listeners.change, this.states)
+    if (!whole || this.#text() !== before) this.#listeners.tell('change', this.states)
   }
 
   #text(): string {
@@ -154,166 +122,382 @@ class Others implements Presence {
   }
 
   refused(error: RefusedError): void {
-    tell(this.#listeners.refused, error)
+    this.#listeners.tell('refused', error)
   }
 }
 
 /** Pause before another read, ms, while the server that answered lags behind the one with the stream. */
 const behindMs = 500
 
-/** Reads the channel's past, then follows the stream. */
-export class Feed<Data> implements Room<Data>, Follower {
+/** A channel that is read once, for its room and all its subscribers. */
+export class Channel implements Follower {
   readonly name: string
-  readonly publish: Room<Data>['publish']
-  readonly presence: Others
+  /** That of the first reader. */
   readonly from: string | undefined
-  readonly #from: string
-  readonly #kind: Kind
-  readonly #channel: Subscription
-  readonly #listeners: { readonly [Event in keyof RoomEvents<Data>]: Set<RoomEvents<Data>[Event]> } = {
-    message: new Set(),
-    gap: new Set(),
-    error: new Set(),
-  }
-  readonly #loops = new Set<() => void>()
+  readonly presence: Others
+  /** Null if only subscribers read it. */
+  room: ChannelRoom | null = null
   refusal?: unknown
-  #isOver = false
-  /** Messages that arrived by the stream while the channel's past is read. */
-  #early: (readonly [message: Message, cursor: string])[] | null = []
-  #newest = 0
+  readonly #handle: ChannelHandle
+  readonly #readers = new Set<Reader>()
   /** Own messages, until the channel is joined: the server may store them before that. */
-  #published: ReturnType<Room<Data>['publish']>[] | null = []
-  /** The stream has the messages after this cursor. */
-  #to = ''
-  /** How often it has begun to read the past. */
-  #turn = 0
-  /** Cursor up to which the past is read; null once it follows the stream. */
-  #reached: string | null = null
+  #published: Promise<{ readonly seq: number }>[] | null = []
+  /** The stream has the messages after this cursor; null until the channel is joined. */
+  #streamStart: string | null = null
+  /** Cursor of the newest message of the stream. */
+  #position = ''
 
-  constructor(name: string, from: string, kind: Kind, follow: (feed: Follower) => Subscription) {
+  constructor(name: string, from: string | undefined, follow: (follower: Follower) => ChannelHandle) {
     this.name = name
-    this.#from = from
     if (parseCursor(from)) this.from = from
-    this.#kind = kind
-    this.#channel = follow(this)
-    this.publish = (data) => {
-      const body = kind === 'json' ? { data } : (data as Bodies[Kind])
-      const published = this.#channel.publish(kind, body)
-      this.#published?.push(published)
-      return published
-    }
-    this.presence = new Others(this.#channel.show)
+    this.#handle = follow(this)
+    this.presence = new Others(this.#handle.show)
   }
 
-  on<Event extends keyof RoomEvents<Data>>(event: Event, listener: RoomEvents<Data>[Event]): Off {
-    return listen(this.#listeners[event], listener)
+  publish(kind: string = 'json', data: unknown): Promise<{ readonly seq: number }> {
+    const copy = jsonIn(data, 'data')
+    const published = this.#handle.publish(
+      kind as Kind,
+      (kind === 'json' ? { data: copy } : copy) as Bodies[Kind],
+    )
+    this.#published?.push(published)
+    return published
   }
 
-  async *[Symbol.asyncIterator](): AsyncGenerator<RoomMessage<Data>, void> {
-    const waiting: RoomMessage<Data>[] = []
-    let wake = nothingPlanned
-    const offs = [
-      this.on('message', (message) => {
-        waiting.push(message)
-        wake()
-      }),
-      listen(this.#loops, () => wake()),
-    ]
-    try {
-      for (;;) {
-        const message = waiting.shift()
-        if (message) yield message
-        else if (this.refusal) throw this.refusal
-        else if (this.#isOver) return
-        else await new Promise<void>((resolve) => (wake = resolve))
-      }
-    } finally {
-      for (const off of offs) off()
-    }
+  read(place: Place, listener: ReaderListener): Reader {
+    const reader = new Reader(place, listener, this.#handle)
+    this.#readers.add(reader)
+    if (this.#streamStart !== null) reader.joined(this.#position, this.#position)
+    return reader
+  }
+
+  subscribe({ onMessage, onGap, onError, ...place }: Subscriber<unknown>): Off {
+    const reader = this.read(place, {
+      isListening: () => true,
+      message: (message) => attempt(() => onMessage(message)),
+      gap: () => attempt(() => onGap?.()),
+      ended(refusal) {
+        if (refusal) attempt(() => onError?.(refusal))
+        return Boolean(onError)
+      },
+    })
+    return () => this.#leave(reader)
+  }
+
+  left(room: ChannelRoom, reader: Reader): void {
+    if (this.room === room) this.room = null
+    this.#leave(reader)
+  }
+
+  #leave(reader: Reader): void {
+    reader.stop()
+    if (this.#readers.delete(reader) && this.#readers.size === 0) this.#handle.leave()
   }
 
   async joined(newest: string, to: string): Promise<void> {
-    this.#to = to
+    this.#streamStart = to
+    this.#position = to
     const own = this.#published ?? []
     this.#published = null
-    const isNewest = this.#from === 'newest'
-    const from = isNewest ? beforeAny(await Promise.allSettled(own), newest) : this.#from
-    // There may be messages between the cursor and the stream's beginning.
-    if (seqIn(from) < seqIn(to) || !(isNewest || this.from)) return this.#catchUp(from)
-    this.#begin(from)
-    this.#goLive()
+    const needsNewest = Array.from(this.#readers).some((reader) => reader.isAtNewest)
+    const begin = needsNewest ? beforeAny(await Promise.allSettled(own), newest) : newest
+    for (const reader of this.#readers) reader.joined(begin, this.#streamStart)
   }
 
-  async missed(from: string, to: string): Promise<void> {
-    this.#to = to
+  async missed(_from: string, to: string): Promise<void> {
+    // The stream does not have it yet.
+    if (this.#streamStart === null) return
+    this.#streamStart = to
+    this.#position = to
+    for (const reader of this.#readers) reader.missed(to)
+  }
+
+  take(message: Message, cursor: string): void {
+    this.#position = cursor
+    for (const reader of this.#readers) reader.take(message, cursor)
+  }
+
+  end(): void {
+    const heard = Array.from(this.#readers, (reader) => reader.end(this.refusal))
+    // Thrown where nobody can catch it: the other channels go on.
+    if (this.refusal && !heard.includes(true)) report(this.refusal)
+  }
+}
+
+/** Who reads a channel. */
+interface ReaderListener {
+  /** Otherwise the reader stays at its place. */
+  readonly isListening: () => boolean
+  readonly message: (message: RoomMessage<unknown>) => void
+  readonly gap: () => void
+  /** Returns whether anybody heard the refusal, if there is one. */
+  readonly ended: (refusal: unknown) => boolean
+}
+
+/** Reads a channel from a place on: from the log up to where the stream begins, then from the stream. */
+class Reader {
+  readonly #kind: Kind
+  readonly #listener: ReaderListener
+  readonly #handle: Pick<ChannelHandle, 'page' | 'fail'>
+  #phase: 'joining' | 'paused' | 'reading' | 'live' | 'ended' = 'joining'
+  /** `newest` until it has joined; then `start`, or the cursor of what it has. */
+  #place: string
+  /** The stream has the messages after this cursor. */
+  #streamStart = ''
+  /** Messages that came by the stream before it was live. */
+  #early: (readonly [message: Message, cursor: string])[] = []
+  #newest = 0
+  /** How often it has begun to read. */
+  #turn = 0
+
+  constructor(
+    { from = 'newest', kind = 'json' }: Place,
+    listener: ReaderListener,
+    handle: Pick<ChannelHandle, 'page' | 'fail'>,
+  ) {
+    this.#place = from
+    this.#kind = kind as Kind
+    this.#listener = listener
+    this.#handle = handle
+  }
+
+  /** `newest`: where it begins if it wants no past; the stream has what comes after `streamStart`. */
+  joined(newest: string, streamStart: string): void {
+    if (this.#phase !== 'joining') return
+    this.#streamStart = streamStart
+    if (this.#place === 'newest') this.#place = newest
+    this.#newest = seqIn(this.#place)
+    this.#proceed()
+  }
+
+  get isAtNewest(): boolean {
+    return this.#place === 'newest'
+  }
+
+  missed(streamStart: string): void {
+    this.#streamStart = streamStart
     this.#early = []
-    if (this.#turn > 0) await this.#catchUp(this.#reached ?? from)
+    if (this.#phase === 'reading' || this.#phase === 'live') this.#proceed()
   }
 
-  async #catchUp(from: string): Promise<void> {
-    const turn = this.#begin(from)
-    for (let after = from, pauseMs = 0; ; ) {
-      const { messages, cursor, recovered } = await this.#channel.page(after, pauseMs)
-      // The stream has lost messages meanwhile.
+  /** Call when somebody has begun or ceased to listen. */
+  listenersChanged(): void {
+    const isPaused = this.#phase === 'paused'
+    if (isPaused === this.#listener.isListening() && this.#phase !== 'joining' && this.#phase !== 'ended')
+      this.#proceed()
+  }
+
+  take(message: Message, cursor: string): void {
+    if (this.#phase === 'live') this.#show(message, cursor)
+    else if (this.#phase === 'paused') this.#streamStart = cursor
+    else this.#early.push([message, cursor])
+  }
+
+  stop(): void {
+    this.#phase = 'ended'
+    this.#turn += 1
+  }
+
+  end(refusal: unknown): boolean {
+    this.stop()
+    return this.#listener.ended(refusal)
+  }
+
+  #proceed(): void {
+    this.#turn += 1
+    if (!this.#listener.isListening()) {
+      this.#phase = 'paused'
+      // What is dropped here is read from the log later.
+      this.#streamStart = this.#early.at(-1)?.[1] ?? this.#streamStart
+      this.#early = []
+    } else if (isBefore(this.#place, this.#streamStart)) {
+      this.#phase = 'reading'
+      this.#read().catch(this.#handle.fail)
+    } else this.#goLive()
+  }
+
+  async #read(): Promise<void> {
+    const turn = this.#turn
+    for (let pauseMs = 0; ; ) {
+      const before = this.#place
+      const { messages, cursor, recovered } = await this.#handle.page(before, pauseMs)
       if (this.#turn !== turn) return
       if (!recovered) {
         // The numbers may begin anew.
         this.#newest = 0
-        tell(this.#listeners.gap)
+        this.#listener.gap()
       }
-      for (const message of messages) this.#show(message, cursorAt(message.seq, cursor))
-      if (seqIn(cursor) >= seqIn(this.#to)) break
-      pauseMs = cursor === after ? behindMs : 0
-      after = cursor
-      this.#reached = after
+      for (const message of messages)
+        if (this.#turn === turn) this.#show(message, cursorAt(message.seq, cursor))
+      if (this.#turn !== turn) return
+      this.#place = cursor
+      if (seqIn(cursor) >= seqIn(this.#streamStart)) return this.#goLive()
+      pauseMs = cursor === before ? behindMs : 0
     }
-    this.#goLive()
-  }
-
-  /** From now on the stream's messages wait. Returns the number of this turn. */
-  #begin(after: string): number {
-    this.#early ??= []
-    this.#reached = after
-    this.#newest = Math.max(this.#newest, seqIn(after))
-    this.#turn += 1
-    return this.#turn
   }
 
   #goLive(): void {
-    const early = this.#early ?? []
-    this.#early = null
-    this.#reached = null
-    for (const [message, cursor] of early) this.#show(message, cursor)
-  }
-
-  take(message: Message, cursor: string): void {
-    if (this.#early) this.#early.push([message, cursor])
-    else this.#show(message, cursor)
+    const early = this.#early
+    this.#early = []
+    this.#phase = 'live'
+    for (const [message, cursor] of early) this.take(message, cursor)
   }
 
   /** Skips repeats. */
   #show(message: Message, cursor: string): void {
     const { kind, body, ...envelope } = message
-    if (kind !== this.#kind || envelope.seq <= this.#newest) return
+    if (envelope.seq <= this.#newest) return
     this.#newest = envelope.seq
+    this.#place = cursor
+    if (kind !== this.#kind) return
     const { user, data } = body as Bodies['json']
-    tell(this.#listeners.message, {
-      ...envelope,
-      cursor,
-      user,
-      data: (kind === 'json' ? data : body) as Data,
+    this.#listener.message({ ...envelope, cursor, user, data: kind === 'json' ? data : body })
+  }
+}
+
+/** The room of a channel: its listeners and loops have one place. */
+export class ChannelRoom implements Room<unknown> {
+  readonly name: string
+  readonly place: Place
+  readonly presence: Presence
+  readonly #channel: Channel
+  readonly #listeners = new Listeners<RoomEvents<unknown>>()
+  readonly #loops = new Set<Loop>()
+  readonly #reader: Reader
+  #isOver = false
+  #isLeft = false
+  #refusal: unknown
+
+  constructor(channel: Channel, place: Place) {
+    this.name = channel.name
+    this.place = place
+    this.presence = channel.presence
+    this.#channel = channel
+    this.#reader = channel.read(place, {
+      isListening: () => this.#listeners.has('message') || this.#loops.size > 0,
+      gap: () => this.#listeners.tell('gap'),
+      message: (message) => {
+        this.#listeners.tell('message', message)
+        for (const loop of this.#loops) loop.push(message)
+      },
+      ended: (refusal) => this.#end(refusal),
     })
   }
 
-  end(): void {
-    const { refusal } = this
-    this.#isOver = true
-    tell(this.#loops)
-    if (!refusal) return
-    // Thrown where nobody can catch it: the other channels go on.
-    if (this.#listeners.error.size + this.#loops.size === 0) report(refusal)
-    else tell(this.#listeners.error, refusal)
+  on<Event extends keyof RoomEvents<unknown>>(event: Event, listener: RoomEvents<unknown>[Event]): Off {
+    const off = this.#listeners.on(event, listener)
+    this.#reader.listenersChanged()
+    return () => {
+      off()
+      this.#reader.listenersChanged()
+    }
   }
+
+  async publish(data: unknown): Promise<{ readonly seq: number }> {
+    if (this.#isLeft) throw new Error(`The room of channel "${this.name}" was left.`)
+    return this.#channel.publish(this.place.kind, data)
+  }
+
+  [Symbol.asyncIterator](): AsyncIterableIterator<RoomMessage<unknown>, void> {
+    const loop = new Loop(() => {
+      this.#loops.delete(loop)
+      this.#reader.listenersChanged()
+    })
+    if (this.#isOver) loop.end(this.#refusal)
+    else {
+      this.#loops.add(loop)
+      this.#reader.listenersChanged()
+    }
+    return loop
+  }
+
+  leave(): void {
+    if (this.#isOver) return
+    this.#isLeft = true
+    this.presence.set(null)
+    this.#end(undefined)
+    this.#channel.left(this, this.#reader)
+  }
+
+  #end(refusal: unknown): boolean {
+    const isHeard = this.#listeners.has('error') || this.#loops.size > 0
+    this.#isOver = true
+    this.#refusal = refusal
+    for (const loop of this.#loops) loop.end(refusal)
+    this.#loops.clear()
+    if (refusal) this.#listeners.tell('error', refusal)
+    return isHeard
+  }
+}
+
+/** A `for await` loop over a room. */
+class Loop implements AsyncIterableIterator<RoomMessage<unknown>, void> {
+  readonly #onEnd: () => void
+  readonly #messages: RoomMessage<unknown>[] = []
+  readonly #requests: PromiseWithResolvers<IteratorResult<RoomMessage<unknown>, void>>[] = []
+  #isOver = false
+  #refusal: unknown
+
+  constructor(onEnd: () => void) {
+    this.#onEnd = onEnd
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  next(): Promise<IteratorResult<RoomMessage<unknown>, void>> {
+    const request = Promise.withResolvers<IteratorResult<RoomMessage<unknown>, void>>()
+    this.#requests.push(request)
+    this.#answer()
+    return request.promise
+  }
+
+  /** Also ends what `next` waits for. */
+  async return(): Promise<IteratorResult<RoomMessage<unknown>, void>> {
+    this.#messages.length = 0
+    this.end(undefined)
+    this.#onEnd()
+    return { done: true, value: undefined }
+  }
+
+  push(message: RoomMessage<unknown>): void {
+    this.#messages.push(message)
+    this.#answer()
+  }
+
+  /** After the messages that have come. */
+  end(refusal: unknown): void {
+    this.#isOver = true
+    this.#refusal = refusal
+    this.#answer()
+  }
+
+  #answer(): void {
+    while (this.#requests.length > 0 && (this.#isOver || this.#messages.length > 0)) {
+      const request = this.#requests.shift()
+      const message = this.#messages.shift()
+      if (message) request?.resolve({ done: false, value: message })
+      else if (this.#refusal) request?.reject(this.#refusal)
+      else request?.resolve({ done: true, value: undefined })
+    }
+  }
+}
+
+/** Throws a `RefusedError` that names what is not JSON. */
+function jsonIn(data: unknown, name: string): unknown {
+  try {
+    return copyJson(data, name)
+  } catch (error) {
+    throw new RefusedError('bad-shape', String((error as Error).message))
+  }
+}
+
+/** Whether a place is before a cursor, or of another log. */
+function isBefore(place: string, cursor: string): boolean {
+  const from = parseCursor(place)
+  const to = parseCursor(cursor)
+  return from?.epoch !== to?.epoch || (from?.seq ?? 0) < (to?.seq ?? 0)
 }
 
 const seqIn = (cursor: string) => parseCursor(cursor)?.seq ?? 0

@@ -4,15 +4,15 @@ import { Awareness } from 'y-protocols/awareness'
 import type * as Y from 'yjs'
 import { type Draft, type Message, parseCursor } from '../protocol/messages.ts'
 import {
+  type ChannelHandle,
+  type Channels,
   type ConnectionState,
   type ConnectOptions,
-  type Crosswind,
   connect,
   type Follower,
   type RefusedError,
-  type Subscription,
-} from './connect.ts'
-import { report, tell } from './listeners.ts'
+} from './follow.ts'
+import { attempt, report } from './listeners.ts'
 import { AwarenessBridge } from './yjs/awareness-bridge.ts'
 import { type DocumentStart, DocumentSync } from './yjs/document-sync.ts'
 
@@ -24,7 +24,7 @@ export interface ProviderOptions extends ConnectOptions {
   readonly connect?: boolean
   readonly awareness?: Awareness
   /** A connection for several documents and channels; the provider does not close it. */
-  readonly connection?: Crosswind
+  readonly connection?: Channels
   /**
    * When the document may no longer be read, the connection waits with all its channels until it may, and
    * changes are still drafted. By default the provider stops.
@@ -83,7 +83,7 @@ export class CrosswindProvider {
   readonly #sync: DocumentSync
   readonly #bridge: AwarenessBridge
   /** Null while it is disconnected. */
-  #channel: Subscription | null = null
+  #channel: ChannelHandle | null = null
   #leave: () => void = ignore
   #status: ConnectionState['status'] | null = null
   #synced = false
@@ -243,8 +243,8 @@ export class CrosswindProvider {
   }
 
   #emit<Event extends EventName>(event: Event, ...given: ProviderEvents[Event]): void {
-    const listeners = [...(this.#listeners.get(event) ?? [])]
-    tell<ProviderEvents[Event]>(listeners as Listener<Event>[], ...given)
+    const listeners = [...(this.#listeners.get(event) ?? [])] as Listener<Event>[]
+    for (const listener of listeners) attempt(() => listener(...given))
   }
 
   // The connection

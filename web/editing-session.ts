@@ -10,14 +10,6 @@ import {
 } from '../app/shared/page-messages.ts'
 import { LinkClock, whenDue } from '../client/clock.ts'
 import {
-  type ConnectionState,
-  type ConnectOptions,
-  type Crosswind,
-  connect,
-  type Follower,
-  type Subscription,
-} from '../client/connect.ts'
-import {
   type DraftDatabase,
   DraftKeeper,
   DraftStore,
@@ -29,6 +21,14 @@ import {
   type OutboxState,
   type UnstoredDraft,
 } from '../client/drafts.ts'
+import {
+  type ChannelHandle,
+  type Channels,
+  type ConnectionState,
+  type ConnectOptions,
+  connect,
+  type Follower,
+} from '../client/follow.ts'
 import { browserTimers } from '../client/transports.ts'
 import { CrosswindProvider, mergeUpdates } from '../client/yjs.ts'
 import {
@@ -98,12 +98,12 @@ export class EditingSession {
   readonly #options: SessionOptions
   readonly #drafts: DraftStore
   readonly #document: SharedDocument
-  readonly #connection: Crosswind
+  readonly #connection: Channels
   readonly #provider: CrosswindProvider
   readonly #browserHttp = new BrowserHttp()
   #draftKeeper: DraftKeeper | null = null
   /** The connection's, once it is there. */
-  #link: Awaited<Subscription['link']> | null = null
+  #link: Awaited<ChannelHandle['link']> | null = null
   /** Null while this browser cannot show the page without the server. */
   #keeper: PageKeeper | null = null
   #refusal: string | null = null
@@ -144,7 +144,7 @@ export class EditingSession {
     })
   }
 
-  #connect(): Crosswind {
+  #connect(): Channels {
     const { start, browser, mode, window, share, debug } = this.#options
     const { polling } = start
     const offered = offeredModes(start)

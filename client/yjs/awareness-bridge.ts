@@ -7,8 +7,8 @@ import {
   removeAwarenessStates,
 } from 'y-protocols/awareness'
 import type { AwarenessFrame } from '../../protocol/messages.ts'
+import type { ChannelHandle } from '../follow.ts'
 import { attempt } from '../listeners.ts'
-import type { Subscription } from '../room.ts'
 
 /** A window's state on the wire; the clock is one more than in Awareness, which ignores 0. */
 interface ShownState {
@@ -31,7 +31,7 @@ export class AwarenessBridge {
   readonly #awareness: Awareness
   /** Of the changes that it makes in Awareness. */
   readonly #origin: object
-  #channel: Pick<Subscription, 'show'> | null = null
+  #channel: Pick<ChannelHandle, 'show'> | null = null
   /** This window's state on the channel, as JSON. */
   #ownShown = nothingShown
   /** By window: that is the sender, which the server knows. */
@@ -56,7 +56,7 @@ export class AwarenessBridge {
   }
 
   /** From now on, shows this window's state on the channel. */
-  open(channel: Pick<Subscription, 'show'>): void {
+  open(channel: Pick<ChannelHandle, 'show'>): void {
     this.#channel = channel
     this.#showOwn()
   }

@@ -2,7 +2,7 @@
 
 import type * as Y from 'yjs'
 import { type Draft, type Message, parseCursor } from '../../protocol/messages.ts'
-import { type Page, RefusedError, type Subscription } from '../connect.ts'
+import { type ChannelHandle, type Page, RefusedError } from '../connect.ts'
 import { mergingPolicy } from '../document-policy.ts'
 import type { Link } from '../link.ts'
 import { attempt } from '../listeners.ts'
@@ -86,7 +86,7 @@ export class DocumentSync {
   #turn = 0
   /** Null once something newer is known. */
   #start: DocumentStart | null
-  #channel: Subscription | null = null
+  #channel: ChannelHandle | null = null
   /** The channel's, once it is there. */
   #link: Link | null = null
   /** The stream has the messages after this cursor. */
@@ -130,7 +130,7 @@ export class DocumentSync {
   }
 
   /** Compares the document with the channel's log, and sends what the log lacks. */
-  open(channel: Subscription): void {
+  open(channel: ChannelHandle): void {
     this.#channel = channel
     channel.link.then((link) => {
       if (channel === this.#channel) this.#useOutbox(link)
@@ -202,7 +202,7 @@ export class DocumentSync {
     this.#tellSaved()
   }
 
-  #publish(channel: Subscription, update: Uint8Array): void {
+  #publish(channel: ChannelHandle, update: Uint8Array): void {
     const publish = (link: Link) => {
       const draft = link.publish(this.#options.channel, 'update', bodyOf(update))
       if (draft) this.#listener.onDraft(draft)
@@ -344,7 +344,7 @@ export class DocumentSync {
   }
 
   /** Repeats while the server that answers lags behind the one that has the stream. */
-  async #read(channel: Subscription, after: string, turn: number): Promise<Page> {
+  async #read(channel: ChannelHandle, after: string, turn: number): Promise<Page> {
     for (let pauseMs = 0; ; pauseMs = behindMs) {
       const page = await channel.page(after, pauseMs)
       const reached = parseCursor(page.cursor)

@@ -4,6 +4,17 @@ declare class BusyError extends Error {
   readonly retryAfterMs: number;
   constructor(sentence: string, retryAfterMs: number);
 }
+declare class Channels {
+  #private;
+  constructor(url: string | URL, options: OverOptions);
+  get state(): ConnectionState;
+  follow(name: string, follower: Follower): ChannelHandle;
+  protected followerOf(name: string): Follower | undefined;
+  on<Event extends keyof ConnectionEvents>(event: Event, listener: ConnectionEvents[Event]): Off;
+  retry(): Promise<void>;
+  switch(name: string): void;
+  close(): void;
+}
 declare class Connection {
   #private;
   readonly mode: LinkMode;
@@ -15,19 +26,10 @@ declare class Connection {
   abandon(code: Closing['code'], sentence: string): void;
   leave(isForGood?: boolean): void;
 }
-declare class Crosswind {
+declare class Crosswind extends Channels {
   #private;
-  constructor(base: string, options: OverOptions);
-  get state(): ConnectionState;
-  channel<Data>(name: string, { from, kind }?: {
-    readonly from?: string;
-    readonly kind?: string;
-  }): Room<Data>;
-  follow(name: string, follower: Follower): Subscription;
-  on<Event extends keyof ConnectionEvents>(event: Event, listener: ConnectionEvents[Event]): Off;
-  retry(): Promise<void>;
-  switch(name: string): void;
-  close(): void;
+  channel<Data>(name: string, place?: Place): Room<Data>;
+  subscribe<Data>(name: string, subscriber: Subscriber<Data>): Off;
 }
 declare class CrosswindProvider {
   #private;
@@ -171,6 +173,7 @@ declare const httpVersions: readonly ['2', '1.1'];
 declare const longPolling: ChosenTransport;
 declare const modes: readonly Mode[];
 declare const newKey: () => string;
+declare const overAll: (options: ConnectOptions) => OverOptions;
 declare const plainPolicy: ({ messages, bytes }?: Bounds) => OutboxPolicy;
 declare const polling: ChosenTransport;
 declare const programs: Platform;
@@ -188,7 +191,9 @@ declare function askClock({ base, query, onFrame }: Pick<Opening, 'base' | 'quer
   readonly send: Send;
 }): void;
 declare function combine(before: ClockReading, after: ClockReading): ClockReading;
+declare function connect$1(url: string | URL, options?: ConnectOptions): Channels;
 declare function connect(url: string | URL, options?: ConnectOptions): Crosswind;
+declare function connectOver$1(url: string | URL, options: OverOptions): Channels;
 declare function connectOver(url: string | URL, options: OverOptions): Crosswind;
 declare function createClockEstimate(settings?: ClockEstimateSettings): {
   take(exchange: Exchange): boolean;
@@ -254,13 +259,16 @@ declare namespace clock_d_exports {
   export { LinkClock, whenDue };
 }
 declare namespace connect_d_exports {
-  export { ConnectOptions, ConnectionState, Crosswind, FallbackReason, Follower, Keeping, OverOptions, Page, Presence, RefusedError, Room, RoomMessage, Sharing, Subscription, connect, connectOver, longPolling, polling, programs, sse, streaming, websocket };
+  export { ChannelHandle, Channels, ConnectOptions, ConnectionState, Crosswind, FallbackReason, Follower, Keeping, OverOptions, Page, Place, Presence, RefusedError, Room, RoomMessage, Sharing, Subscriber, connect, connectOver, longPolling, overAll, polling, programs, sse, streaming, websocket };
 }
 declare namespace debug_d_exports {
   export { debug };
 }
 declare namespace drafts_d_exports {
   export { DraftDatabase, DraftKeeper, DraftStore, DraftsOptions, LeftMessage, Outbox, OutboxListener, OutboxOptions, OutboxPolicy, OutboxState, UnstoredDraft, documentPolicy, keptDrafts, mergingPolicy, openDraftDatabase, plainPolicy };
+}
+declare namespace follow_d_exports {
+  export { ChannelHandle, Channels, ConnectOptions, ConnectionState, FallbackReason, Follower, Keeping, OverOptions, Page, RefusedError, Sharing, connect$1 as connect, connectOver$1 as connectOver, longPolling, overAll, polling, programs, sse, streaming, websocket };
 }
 declare namespace share_d_exports {
   export { SharingOptions, limitedStreams, shareHere, sharedConnection };
@@ -277,7 +285,7 @@ declare namespace wire_d_exports {
 declare namespace yjs_d_exports {
   export { CrosswindProvider, DocumentStart, ProviderOptions, mergeUpdates };
 }
-export { connect_d_exports as ".", connect_d_exports as "./browser", clock_d_exports as "./clock", debug_d_exports as "./debug", drafts_d_exports as "./drafts", share_d_exports as "./share", shared_worker_d_exports as "./shared-worker", statistics_d_exports as "./statistics", transports_d_exports as "./transports", wire_d_exports as "./wire", yjs_d_exports as "./yjs" };
+export { connect_d_exports as ".", connect_d_exports as "./browser", clock_d_exports as "./clock", debug_d_exports as "./debug", drafts_d_exports as "./drafts", follow_d_exports as "./follow", share_d_exports as "./share", shared_worker_d_exports as "./shared-worker", statistics_d_exports as "./statistics", transports_d_exports as "./transports", wire_d_exports as "./wire", yjs_d_exports as "./yjs" };
 import * as Y from "yjs";
 import { Awareness } from "y-protocols/awareness";
 interface AwarenessFrame<State = unknown> {
@@ -318,6 +326,16 @@ interface Bye {
 interface Change extends Partial<Drafts> {
   readonly tell?: ((listener: OutboxListener) => void) | undefined;
 }
+interface ChannelHandle {
+  readonly link: Promise<Link>;
+  page(after: string, pauseMs?: number): Promise<Page>;
+  publish<K extends Kind>(kind: K, body: Bodies[K]): Promise<{
+    readonly seq: number;
+  }>;
+  show(state: unknown): void;
+  fail(error: unknown): void;
+  leave(): void;
+}
 interface ChosenTransport extends WebTransport {
   readonly modes: readonly TransportMode[];
 }
@@ -355,10 +373,6 @@ interface ConnectOptions {
   readonly share?: Sharing;
   readonly drafts?: Keeping;
   readonly debug?: typeof Link | undefined;
-}
-interface ConnectionEvents {
-  readonly state: (state: ConnectionState) => void;
-  readonly error: (error: RefusedError) => void;
 }
 interface ConnectionState extends Partial<LinkState> {
   readonly mode: string;
@@ -594,6 +608,7 @@ interface Page {
   readonly messages: readonly Message[];
   readonly cursor: string;
   readonly recovered: boolean;
+  readonly channelsPerStream: number;
 }
 interface PendingDraft {
   readonly draft: Draft;
@@ -605,6 +620,10 @@ interface PendingDraft {
   readonly isComplete?: boolean;
   readonly isOver?: boolean;
   readonly isRenamed?: boolean;
+}
+interface Place {
+  readonly from?: string | undefined;
+  readonly kind?: string | undefined;
 }
 interface Platform {
   readonly send: Send;
@@ -632,10 +651,6 @@ interface Presence$1 {
   readonly channels?: Readonly<Record<string, number>>;
   readonly browserHttp1Streams: number;
 }
-interface PresenceEvents {
-  readonly change: (states: Presence['states']) => void;
-  readonly refused: (error: RefusedError) => void;
-}
 interface ProviderEvents {
   status: [change: {
     readonly status: 'connecting' | 'connected' | 'disconnected';
@@ -657,7 +672,7 @@ interface ProviderEvents {
 interface ProviderOptions extends ConnectOptions {
   readonly connect?: boolean;
   readonly awareness?: Awareness;
-  readonly connection?: Crosswind;
+  readonly connection?: Channels;
   readonly isRequired?: boolean;
   readonly start?: DocumentStart;
 }
@@ -688,12 +703,8 @@ interface Room<Data> {
   publish(data: Data): Promise<{
     readonly seq: number;
   }>;
-  [Symbol.asyncIterator](): AsyncGenerator<RoomMessage<Data>, void>;
-}
-interface RoomEvents<Data> {
-  readonly message: (message: RoomMessage<Data>) => void;
-  readonly gap: () => void;
-  readonly error: (error: unknown) => void;
+  [Symbol.asyncIterator](): AsyncIterableIterator<RoomMessage<Data>, void>;
+  leave(): void;
 }
 interface Sharing {
   readonly key: (base: string) => Promise<string>;
@@ -718,14 +729,10 @@ interface Stored {
   readonly id: string;
   readonly seq: number;
 }
-interface Subscription {
-  readonly link: Promise<Link>;
-  page(after: string, pauseMs?: number): Promise<Page>;
-  publish<K extends Kind>(kind: K, body: Bodies[K]): Promise<{
-    readonly seq: number;
-  }>;
-  show(state: unknown): void;
-  leave(): void;
+interface Subscriber<Data> extends Place {
+  readonly onMessage: (message: RoomMessage<Data>) => void;
+  readonly onGap?: (() => void) | undefined;
+  readonly onError?: ((error: unknown) => void) | undefined;
 }
 interface Timers {
   readonly now: Clock;
@@ -778,6 +785,10 @@ type ByeCode = keyof typeof byeCodes;
 type Cancel = () => void;
 type Clock = () => number;
 type ClockEstimate = ReturnType<typeof createClockEstimate>;
+type ConnectionEvents = {
+  readonly state: (state: ConnectionState) => void;
+  readonly error: (error: RefusedError) => void;
+};
 type DownFrame = Welcome | {
   readonly type: 'message';
   readonly message: Message;
@@ -799,7 +810,16 @@ type Listener<Event extends EventName> = (...given: ProviderEvents[Event]) => vo
 type Locks = Pick<LockManager, 'request'>;
 type Off = () => void;
 type OpenWorker = () => SharedWorker;
+type PresenceEvents = {
+  readonly change: (states: Presence['states']) => void;
+  readonly refused: (error: RefusedError) => void;
+};
 type Random = () => number;
+type RoomEvents<Data> = {
+  readonly message: (message: RoomMessage<Data>) => void;
+  readonly gap: () => void;
+  readonly error: (error: unknown) => void;
+};
 type RoomMessage<Data> = JsonMessage<Data>;
 type Send = (method: 'GET' | 'POST', address: string, body: string | null, limits: {
   readonly signal: AbortSignal;

@@ -1,7 +1,7 @@
 // The web app's connection in Node, over transports without a browser.
 
 import { LinkClock } from '../../client/clock.ts'
-import { type ConnectionState, connectOver, type Subscription } from '../../client/connect.ts'
+import { type ChannelHandle, type ConnectionState, connectOver } from '../../client/connect.ts'
 import { Outbox, type OutboxListener, plainPolicy } from '../../client/drafts.ts'
 import { type Opening, type OpenTransport, transportsByName } from '../../client/transports.ts'
 import {
@@ -79,7 +79,7 @@ export function openNodeLink(opening: NodeOpening): NodeLink {
   })
   // The state says why it is not open.
   connection.on('error', () => undefined)
-  const follow = (channel: string): Subscription =>
+  const follow = (channel: string): ChannelHandle =>
     connection.follow(channel, {
       take: (message, _cursor, receivedAt) => onMessage?.(message, receivedAt),
       end: () => undefined,

@@ -145,10 +145,13 @@ async function sizeOf(code: string): Promise<number> {
   return gzipSync(outputFiles[0]?.contents ?? '', { level: 9 }).length
 }
 
-test('the client is small, and smaller over one transport', async (t) => {
+test('the client is small, and smaller over one transport or without rooms', async (t) => {
   const sizes = {
     all: await sizeOf(`export { connect } from './connect.js'`),
     sse: await sizeOf(`import { connectOver, sse } from './connect.js'
+      export const open = (url) => connectOver(url, { transports: [sse] })`),
+    follow: await sizeOf(`export { connect } from './follow.js'`),
+    followSse: await sizeOf(`import { connectOver, sse } from './follow.js'
       export const open = (url) => connectOver(url, { transports: [sse] })`),
     sharing: await sizeOf(`export { connect } from './connect.js'
       export { sharedConnection } from './share.js'`),
@@ -156,14 +159,16 @@ test('the client is small, and smaller over one transport', async (t) => {
       export { keptDrafts } from './drafts.js'`),
   }
   t.diagnostic(`bytes: ${JSON.stringify(sizes)}`)
-  assert.ok(sizes.all <= 12_060)
-  assert.ok(sizes.sse <= 10_440)
+  assert.ok(sizes.all <= 13_460)
+  assert.ok(sizes.sse <= 11_840)
+  assert.ok(sizes.follow <= 11_330)
+  assert.ok(sizes.followSse <= 9_720)
   assert.ok(sizes.sharing <= sizes.all + 6_040)
   assert.ok(sizes.drafts <= sizes.all + 2_900)
 })
 
 test('errors have the same class in all entry points of the client', async () => {
-  const classes = ['connect', 'node', 'transports'].map(async (door) => {
+  const classes = ['connect', 'follow', 'node', 'node-follow', 'transports'].map(async (door) => {
     return (await import(join(root, 'client/dist', `${door}.js`))).RefusedError
   })
   assert.equal(new Set(await Promise.all(classes)).size, 1)

@@ -2,6 +2,7 @@
 
 import { estimateLength, formatCursor } from '../../protocol/messages.ts'
 import { Refusal } from '../../protocol/refusal.ts'
+import type { EngineSettings } from '../config/engine-settings.ts'
 import type { Health } from '../health.ts'
 import { maxHeaderBytes } from '../http/server-options.ts'
 import { messageText } from '../log/kept-json.ts'
@@ -24,11 +25,12 @@ interface RouteParts {
   readonly health: Pick<Health, 'mustBeCurrent'>
   /** Null if everyone is served. */
   readonly tickets: TicketAuthorizer | null
+  readonly limits: Pick<EngineSettings['limits'], 'channelsPerWindow'>
 }
 
 export function mountRoutes(
   { router, bodies, budget, readingRate, timers }: Mounting,
-  { log, health, tickets }: RouteParts,
+  { log, health, tickets, limits }: RouteParts,
   channels: Channels,
 ): void {
   router.post(sessionPath, async (ctx) => {
@@ -68,16 +70,19 @@ export function mountRoutes(
     grantOf(ctx).mustLast(timers.now())
     ctx.set('Cache-Control', 'no-store')
     ctx.type = 'json'
-    answerParts(ctx, budget, characters, () => textOf(page))
+    answerParts(ctx, budget, characters, () => textOf(page, limits.channelsPerWindow))
   })
 }
 
 /** As JSON, in pieces. */
-function* textOf(page: Page | EarlierPage): Generator<string> {
+function* textOf(page: Page | EarlierPage, channelsPerStream: number): Generator<string> {
   yield '{"messages":['
   for (const [place, message] of page.messages.entries())
     yield (place === 0 ? '' : ',') + messageText(message)
-  const rest = 'hasEarlier' in page ? `"hasEarlier":${page.hasEarlier}` : `"recovered":${page.recovered}`
+  const rest =
+    'hasEarlier' in page
+      ? `"hasEarlier":${page.hasEarlier}`
+      : `"recovered":${page.recovered},"channelsPerStream":${channelsPerStream}`
   yield `],"cursor":"${formatCursor(page.cursor)}",${rest}}`
 }
 
