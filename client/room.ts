@@ -1,6 +1,6 @@
 // A channel as the library's users see it: its messages, its past, and who is there.
 
-import { copyJson } from '../protocol/json-copy.ts'
+import { contentOf, copyJson, dataIn } from '../protocol/json-data.ts'
 import {
   type AwarenessFrame,
   type Bodies,
@@ -96,7 +96,7 @@ class Others implements Presence {
   }
 
   set(state: unknown): void {
-    this.#show(jsonIn(state, 'state'))
+    this.#show(checked(() => copyJson(state, 'state')))
   }
 
   heard({ windows, whole }: AwarenessFrame, own: string): void {
@@ -155,11 +155,8 @@ export class Channel implements Follower {
   }
 
   publish(kind: string = 'json', data: unknown): Promise<{ readonly seq: number }> {
-    const copy = jsonIn(data, 'data')
-    const published = this.#handle.publish(
-      kind as Kind,
-      (kind === 'json' ? { data: copy } : copy) as Bodies[Kind],
-    )
+    const body = checked(() => (kind === 'json' ? contentOf : copyJson)(data, 'data'))
+    const published = this.#handle.publish(kind as Kind, body as Bodies[Kind])
     this.#published?.push(published)
     return published
   }
@@ -350,8 +347,9 @@ class Reader {
     this.#newest = envelope.seq
     this.#place = cursor
     if (kind !== this.#kind) return
-    const { user, data } = body as Bodies['json']
-    this.#listener.message({ ...envelope, cursor, user, data: kind === 'json' ? data : body })
+    const { user } = body as Bodies['json']
+    const data = kind === 'json' ? dataIn(body as Bodies['json']) : body
+    this.#listener.message({ ...envelope, cursor, user, data })
   }
 }
 
@@ -485,9 +483,9 @@ class Loop implements AsyncIterableIterator<RoomMessage<unknown>, void> {
 }
 
 /** Throws a `RefusedError` that names what is not JSON. */
-function jsonIn(data: unknown, name: string): unknown {
+function checked<Data>(copy: () => Data): Data {
   try {
-    return copyJson(data, name)
+    return copy()
   } catch (error) {
     throw new RefusedError('bad-shape', String((error as Error).message))
   }

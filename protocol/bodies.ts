@@ -56,7 +56,10 @@ interface ErasureBody {
 
 /** An application's own message, on a channel that it has declared for it. */
 interface JsonBody {
-  readonly data: unknown
+  /** JSON. */
+  readonly data?: unknown
+  /** Instead of `data`: bytes in base64 (RFC 4648, 4). */
+  readonly bytes?: string | undefined
   /** The sender's user, as the application names it: only in messages. */
   readonly user?: string | undefined
   /** Digest of the content as sent, if the application has changed it: identifies a repeat. */

@@ -1,6 +1,7 @@
 // Updates of Yjs as messages carry them, and which of a document's the log lacks.
 
 import * as Y from 'yjs'
+import { fromBase64, toBase64 } from '../../protocol/base64.ts'
 import { contradiction } from '../../protocol/contradiction.ts'
 import type { Draft, Message, UpdateBody } from '../../protocol/messages.ts'
 import { attempt, report } from '../listeners.ts'
@@ -89,11 +90,4 @@ function encodeIntegrated(doc: Y.Doc, known?: Uint8Array): Uint8Array {
 const structsIn = (update: Uint8Array) =>
   Y.decodeUpdate(update).structs.filter((struct) => !(struct instanceof Y.Skip))
 
-const bytesIn = ({ update }: UpdateBody) => Uint8Array.from(atob(update), (letter) => letter.charCodeAt(0))
-
-/** RFC 4648, section 4. */
-function toBase64(bytes: Uint8Array): string {
-  let text = ''
-  for (const byte of bytes) text += String.fromCharCode(byte)
-  return btoa(text)
-}
+const bytesIn = ({ update }: UpdateBody) => fromBase64(update)

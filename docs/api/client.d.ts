@@ -468,7 +468,8 @@ interface Follower {
   };
 }
 interface JsonBody {
-  readonly data: unknown;
+  readonly data?: unknown;
+  readonly bytes?: string | undefined;
   readonly user?: string | undefined;
   readonly digest?: string | undefined;
 }

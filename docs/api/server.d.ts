@@ -612,7 +612,8 @@ interface Issue {
   })[] | undefined;
 }
 interface JsonBody {
-  readonly data: unknown;
+  readonly data?: unknown;
+  readonly bytes?: string | undefined;
   readonly user?: string | undefined;
   readonly digest?: string | undefined;
 }

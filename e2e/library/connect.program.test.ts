@@ -295,7 +295,7 @@ for (const mode of ['sse/1.1', 'websocket/1.1', 'long-polling/1.1', 'polling/1.1
       onLoss: () => assert.fail(),
     })
     for (const [place, data] of ['"first"', '['.repeat(levels) + ']'.repeat(levels), '"last"'].entries()) {
-      const body = keptBody(data, { user: undefined, digest: undefined })
+      const body = keptBody(`{"data":${data}}`, { user: undefined, digest: undefined })
       await log.append(
         { id: `a-${place}`, channel: 'room.1', kind: 'json', from: 'a', at: 1, body },
         Date.now(),

@@ -96,7 +96,9 @@ export const isBase64 = (given: string) => given.length % 4 === 0 && base64Patte
 const base64Pattern = /^[A-Za-z0-9+/]*={0,2}$/
 
 /** The body of the kind `json`, as clients send it. */
-export const jsonBody = object({ data: rule('JSON', (data) => data !== undefined) })
+export const jsonBody: Check = (body) => ('bytes' in Object(body) ? bytesBody : dataBody)(body)
+const dataBody = object({ data: rule('JSON', (data) => data !== undefined) })
+const bytesBody = object({ bytes: matching('base64 with padding', isBase64) })
 
 /** The body of the kind `update`, as clients send it. */
 export const updateBody = object({ update: matching('base64 with padding', isBase64) })

@@ -291,8 +291,8 @@ function isSame(draft: Draft, known: Message): boolean {
 
 function sentIn({ kind, body }: Pick<Draft, 'kind' | 'body'>): unknown {
   if (kind === 'json') {
-    const { data, digest } = parsed(body as Bodies['json'])
-    return digest ?? data
+    const { data, bytes, digest } = parsed(body as Bodies['json'])
+    return digest ?? bytes ?? data
   }
   if (kind === 'update') return (body as Bodies['update']).update
   const { user: _, ...sent } = body as { readonly user?: string }

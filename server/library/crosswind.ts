@@ -4,7 +4,9 @@ import type { ServerResponse } from 'node:http'
 import type { Http2ServerResponse } from 'node:http2'
 import type { Doc } from 'yjs'
 import type { HistoryPortion, HistoryUpdate } from '../../protocol/document-history.ts'
+import { contentOf, copyJson, dataIn } from '../../protocol/json-data.ts'
 import {
+  type Bodies,
   type Cursor,
   type Draft,
   formatCursor,
@@ -43,7 +45,6 @@ import { numberIn, pageBefore, pagesAfter } from './channel-pages.ts'
 import type { Channels } from './channels.ts'
 import { readHistory } from './document-history.ts'
 import { copyLog } from './log-copy.ts'
-import { jsonOf } from './validation.ts'
 
 export interface Stored {
   readonly seq: number
@@ -366,15 +367,14 @@ export class Crosswind {
     if (user !== undefined) checkUser('publish: user', user)
     if (from !== applicationName && !this.#channels.isReserved(from))
       throw new Error(`publish: from is ${JSON.stringify(from)}; it must be one of reservedNames.`)
-    // A copy: the application may change its own.
-    const copy = JSON.parse(jsonOf(data, 'publish'))
+    const body = (kind === 'json' ? contentOf : copyJson)(data, 'publish: data')
     const draft: Draft = {
       id: id === undefined ? this.#nextId(from) : `${from}-${id}`,
       channel,
       kind,
       from,
       at,
-      body: kind === 'json' ? { data: copy } : copy,
+      body: body as Bodies[Kind],
     }
     const completed = await this.#channels.complete(draft, { user: user ?? null }, null)
     const { seq } = await this.#engine.current.hub.publish(completed)
@@ -575,10 +575,10 @@ function received(messages: readonly Message[], head: Cursor): Received[] {
     const { id, channel, kind, seq, at, acceptedAt, from } = message
     if (kind === 'erasure') return []
     // A copy: the application may change it.
-    const body = isKind(message, 'json') ? parsed(message.body) : { data: structuredClone(message.body) }
+    const data = isKind(message, 'json') ? dataIn(parsed(message.body)) : structuredClone(message.body)
     const user = writerOf(message) ?? undefined
     const cursor = formatCursor({ ...head, seq })
-    return [{ id, channel, kind, seq, at, acceptedAt, cursor, from, user, data: body.data }]
+    return [{ id, channel, kind, seq, at, acceptedAt, cursor, from, user, data }]
   })
 }
 

@@ -1,7 +1,8 @@
 // Runs an application's schemas: messages that wait for them count in a budget, and have a time limit.
 
 import { hash } from 'node:crypto'
-import { maxJsonDepth, measureJson } from '../../protocol/json-depth.ts'
+import { contentOf, dataIn } from '../../protocol/json-data.ts'
+import { measureJson } from '../../protocol/json-depth.ts'
 import type { Draft } from '../../protocol/messages.ts'
 import { Refusal } from '../../protocol/refusal.ts'
 import type { Timers } from '../../protocol/time.ts'
@@ -49,11 +50,12 @@ export class Validation {
     schema: StandardSchema,
     account: unknown,
   ): Draft<'json'> | Promise<Draft<'json'>> {
-    const given = JSON.stringify(draft.body.data)
+    const { data, bytes } = draft.body
+    const given = JSON.stringify(bytes ?? data)
     if (account !== null && this.#slow.has(schema) && !this.#hasRoom(account, parsedBytes(given)))
       return Promise.reject(this.#tooMuch(draft.id))
     try {
-      const checked = schema['~standard'].validate(draft.body.data)
+      const checked = schema['~standard'].validate(dataIn(draft.body))
       if (!('then' in checked)) return complete(draft, given, checked)
       this.#slow.add(schema)
       const completed = Promise.resolve(checked as Promise<Checked>).then((result) =>
@@ -122,10 +124,13 @@ function complete(draft: Draft<'json'>, given: string, result: Checked): Draft<'
   const [issue] = result.issues ?? []
   if (issue)
     throw new Refusal('bad-shape', `The data does not fit channel "${channel}": ${inWords(issue)}`, id)
-  const text = jsonOf('value' in result ? result.value : undefined, `validate, of channel "${channel}"`)
-  const { user } = body
-  const digest = text === given ? undefined : digestOf(given)
-  return { ...draft, body: keptBody(text, { user, digest }) }
+  const content = contentOf(
+    'value' in result ? result.value : undefined,
+    `validate, of channel "${channel}": data`,
+  )
+  const isAsSent = content.bytes === body.bytes && JSON.stringify(content.bytes ?? content.data) === given
+  const digest = isAsSent ? undefined : digestOf(given)
+  return { ...draft, body: keptBody(JSON.stringify(content), { user: body.user, digest }) }
 }
 
 const digestLength = 22
@@ -139,22 +144,3 @@ const bytesPerValue = 48
 function parsedBytes(text: string): number {
   return 2 * text.length + bytesPerValue * measureJson(text).values
 }
-
-/** Throws a `TypeError` or `RangeError` that names the source of a value that is not JSON, or nested too deep. */
-export function jsonOf(data: unknown, source: string): string {
-  let text: string | undefined
-  try {
-    text = JSON.stringify(data)
-  } catch (error) {
-    // The stack overflows.
-    if (error instanceof RangeError) throw tooDeep(source, `over ${maxJsonDepth}`)
-    throw error
-  }
-  if (text === undefined) throw new TypeError(`${source}: the data is ${typeof data}; it must be JSON.`)
-  const { depth } = measureJson(text)
-  if (depth > maxJsonDepth) throw tooDeep(source, String(depth))
-  return text
-}
-
-const tooDeep = (source: string, depth: string) =>
-  new RangeError(`${source}: the data is nested ${depth} levels deep; it may be ${maxJsonDepth}.`)

@@ -31,6 +31,10 @@ export class KeptJson implements JsonBody {
     return this.parse().data
   }
 
+  get bytes(): string | undefined {
+    return this.parse().bytes
+  }
+
   get user(): string | undefined {
     return this.parse().user
   }
@@ -55,10 +59,10 @@ export function keptAsText<One extends Draft>(one: One): One {
   return { ...one, body: new KeptJson(JSON.stringify(body), (body as JsonBody).user ?? null) }
 }
 
-/** `data` is JSON. */
-export function keptBody(data: string, { user, digest }: Pick<JsonBody, 'user' | 'digest'>): KeptJson {
+/** `content` is `{"data":…}` or `{"bytes":…}`. */
+export function keptBody(content: string, { user, digest }: Pick<JsonBody, 'user' | 'digest'>): KeptJson {
   const rest = JSON.stringify({ user, digest })
-  return new KeptJson(rest === '{}' ? `{"data":${data}}` : `{"data":${data},${rest.slice(1)}`, user ?? null)
+  return new KeptJson(rest === '{}' ? content : `${content.slice(0, -1)},${rest.slice(1)}`, user ?? null)
 }
 
 /** A body from its JSON. */

@@ -1,8 +1,8 @@
-// Copies of JSON data, and what is refused because JSON would change it.
+// Copies of data, and what is refused because JSON would change it.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { copyJson } from './json-copy.ts'
+import { contentOf, copyJson, dataIn } from './json-data.ts'
 
 test('a copy has what was given, and does not change with it', () => {
   const given = { list: [1, 'two', { three: null }], absent: undefined, isTrue: true, '': -0.5 }
@@ -36,7 +36,11 @@ for (const [name, value, sentence] of [
   ['a BigInt', { id: 10n }, 'data.id is 10n, which JSON does not have.'],
   ['a Date', { items: [{ when: new Date(0) }] }, 'data.items.0.when is a Date, which JSON does not have.'],
   ['a Map', new Map(), 'data is a Map, which JSON does not have.'],
-  ['bytes', { file: new Uint8Array(2) }, 'data.file is a Uint8Array, which JSON does not have.'],
+  [
+    'bytes',
+    { file: new Uint8Array(2) },
+    'data.file is a Uint8Array, which JSON does not have: publish bytes alone, or as text.',
+  ],
   ['a function', { run: () => 1 }, 'data.run is a function, which JSON does not have.'],
   ['an object of a class', { at: new Point() }, 'data.at is a Point, which JSON does not have.'],
 ] as const)
@@ -47,8 +51,21 @@ for (const [name, value, sentence] of [
 test('what contains itself, or is nested too deep, is refused', () => {
   const loop: Record<string, unknown> = {}
   loop.self = loop
-  assert.throws(() => copyJson(loop, 'data'), /nested more than 100 levels deep, or contains itself\.$/)
+  assert.throws(
+    () => copyJson(loop, 'data'),
+    /^TypeError: data is nested more than 100 levels deep, or contains itself\.$/,
+  )
   const nested = (levels: number): unknown => (levels === 0 ? 1 : [nested(levels - 1)])
   assert.deepEqual(copyJson(nested(100), 'data'), nested(100))
   assert.throws(() => copyJson(nested(101), 'data'), /nested more than 100/)
+})
+
+test('bytes are copied from any view or buffer, and come back as a Uint8Array', () => {
+  const every = Uint8Array.from({ length: 256 }, (_nothing, byte) => byte)
+  for (const given of [every, every.buffer, new DataView(every.buffer), Buffer.from(every)])
+    assert.deepEqual(dataIn(contentOf(given, 'data')), every)
+  assert.deepEqual(dataIn(contentOf(every.subarray(3, 5), 'data')), Uint8Array.of(3, 4))
+  assert.deepEqual(contentOf(new Uint8Array(), 'data'), { bytes: '' })
+  assert.deepEqual(dataIn({ bytes: '' }), new Uint8Array())
+  assert.deepEqual(dataIn(contentOf('AQID', 'data')), 'AQID')
 })

@@ -1,0 +1,10 @@
+// Base64 (RFC 4648, section 4), by what every runtime has.
+
+export function toBase64(bytes: Uint8Array): string {
+  let text = ''
+  for (const byte of bytes) text += String.fromCharCode(byte)
+  return btoa(text)
+}
+
+/** Throws a `DOMException` if it is not base64. */
+export const fromBase64 = (text: string) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0))
