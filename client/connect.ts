@@ -6,7 +6,7 @@ import type { Off } from './listeners.ts'
 import { Channel, ChannelRoom, type Place, type Room, type Subscriber } from './room.ts'
 
 export * from './follow.ts'
-export type { Place, Presence, Room, RoomMessage, Subscriber } from './room.ts'
+export type { Place, Presence, Room, RoomChange, RoomMessage, Subscriber } from './room.ts'
 
 /** Connects to a server below `url`, when the first channel is read. Throws if a mode is unknown. */
 export function connect(url: string | URL, options: ConnectOptions = {}): Crosswind {

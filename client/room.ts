@@ -4,6 +4,7 @@ import { contentOf, copyJson, dataIn } from '../protocol/json-data.ts'
 import {
   type AwarenessFrame,
   type Bodies,
+  type DataChange,
   type JsonMessage,
   type Kind,
   type Message,
@@ -23,6 +24,13 @@ export interface Room<Data> {
   on<Event extends keyof RoomEvents<Data>>(event: Event, listener: RoomEvents<Data>[Event]): Off
   /** Resolves when it is stored; rejects with a `RefusedError`, which has a code. */
   publish(data: Data): Promise<{ readonly seq: number }>
+  /**
+   * Gives one of this client's messages, by its number, other data: the others get the event `change`. Resolves and
+   * rejects as `publish`.
+   */
+  change(seq: number, data: Data): Promise<{ readonly seq: number }>
+  /** Erases one of this client's messages, also from the log. */
+  erase(seq: number): Promise<{ readonly seq: number }>
   /** Messages from its place on; ends when the room is left or the connection closed, rejects on an error. */
   [Symbol.asyncIterator](): AsyncIterableIterator<RoomMessage<Data>, void>
   /**
@@ -45,6 +53,8 @@ export interface Place {
 
 export interface Subscriber<Data> extends Place {
   readonly onMessage: (message: RoomMessage<Data>) => void
+  /** An earlier message has other data, or was erased. */
+  readonly onChange?: ((change: RoomChange<Data>) => void) | undefined
   /** Messages were missed, which the server no longer has: those that it has follow. */
   readonly onGap?: (() => void) | undefined
   /** The channel cannot be read, or no longer. By default the error is thrown where nobody catches it. */
@@ -53,12 +63,15 @@ export interface Subscriber<Data> extends Place {
 
 type RoomEvents<Data> = {
   readonly message: (message: RoomMessage<Data>) => void
+  /** An earlier message has other data, or was erased. */
+  readonly change: (change: RoomChange<Data>) => void
   /** Messages were missed, which the server no longer has: those that it has follow. */
   readonly gap: () => void
   readonly error: (error: unknown) => void
 }
 
 export type RoomMessage<Data> = JsonMessage<Data>
+export type RoomChange<Data> = DataChange<Data>
 
 /** Clients on a channel and the state that each shows; not stored. */
 export interface Presence {
@@ -141,7 +154,7 @@ export class Channel implements Follower {
   readonly #handle: ChannelHandle
   readonly #readers = new Set<Reader>()
   /** Own messages, until the channel is joined: the server may store them before that. */
-  #published: Promise<{ readonly seq: number }>[] | null = []
+  #sent: Promise<{ readonly seq: number }>[] | null = []
   /** The stream has the messages after this cursor; null until the channel is joined. */
   #streamStart: string | null = null
   /** Cursor of the newest message of the stream. */
@@ -155,10 +168,21 @@ export class Channel implements Follower {
   }
 
   publish(kind: string = 'json', data: unknown): Promise<{ readonly seq: number }> {
-    const body = checked(() => (kind === 'json' ? contentOf : copyJson)(data, 'data'))
-    const published = this.#handle.publish(kind as Kind, body as Bodies[Kind])
-    this.#published?.push(published)
-    return published
+    return this.#send(kind, () => (kind === 'json' ? contentOf : copyJson)(data, 'data'))
+  }
+
+  change(seq: number, data: unknown): Promise<{ readonly seq: number }> {
+    return this.#send('change', () => ({ seq, ...contentOf(data, 'data') }))
+  }
+
+  erase(seq: number): Promise<{ readonly seq: number }> {
+    return this.#send('change', () => ({ seq }))
+  }
+
+  #send(kind: string, make: () => unknown): Promise<{ readonly seq: number }> {
+    const sent = this.#handle.publish(kind as Kind, checked(make) as Bodies[Kind])
+    this.#sent?.push(sent)
+    return sent
   }
 
   read(place: Place, listener: ReaderListener): Reader {
@@ -168,10 +192,11 @@ export class Channel implements Follower {
     return reader
   }
 
-  subscribe({ onMessage, onGap, onError, ...place }: Subscriber<unknown>): Off {
+  subscribe({ onMessage, onChange, onGap, onError, ...place }: Subscriber<unknown>): Off {
     const reader = this.read(place, {
       isListening: () => true,
       message: (message) => attempt(() => onMessage(message)),
+      change: (change) => attempt(() => onChange?.(change)),
       gap: () => attempt(() => onGap?.()),
       ended(refusal) {
         if (refusal) attempt(() => onError?.(refusal))
@@ -194,8 +219,8 @@ export class Channel implements Follower {
   async joined(newest: string, to: string): Promise<void> {
     this.#streamStart = to
     this.#position = to
-    const own = this.#published ?? []
-    this.#published = null
+    const own = this.#sent ?? []
+    this.#sent = null
     const needsNewest = Array.from(this.#readers).some((reader) => reader.isAtNewest)
     const begin = needsNewest ? beforeAny(await Promise.allSettled(own), newest) : newest
     for (const reader of this.#readers) reader.joined(begin, this.#streamStart)
@@ -226,6 +251,7 @@ interface ReaderListener {
   /** Otherwise the reader stays at its place. */
   readonly isListening: () => boolean
   readonly message: (message: RoomMessage<unknown>) => void
+  readonly change: (change: RoomChange<unknown>) => void
   readonly gap: () => void
   /** Returns whether anybody heard the refusal, if there is one. */
   readonly ended: (refusal: unknown) => boolean
@@ -346,10 +372,13 @@ class Reader {
     if (envelope.seq <= this.#newest) return
     this.#newest = envelope.seq
     this.#place = cursor
-    if (kind !== this.#kind) return
-    const { user } = body as Bodies['json']
-    const data = kind === 'json' ? dataIn(body as Bodies['json']) : body
-    this.#listener.message({ ...envelope, cursor, user, data })
+    const isJson = this.#kind === 'json'
+    const { user, changedAt } = body as Bodies['json']
+    const given = { ...envelope, cursor, user, data: isJson ? dataIn(body as Bodies['json']) : body }
+    if (kind === this.#kind)
+      this.#listener.message(isJson && changedAt !== undefined ? { ...given, changedAt } : given)
+    else if (isJson && kind === 'change')
+      this.#listener.change({ ...given, changes: (body as Bodies['change']).seq })
   }
 }
 
@@ -372,12 +401,14 @@ export class ChannelRoom implements Room<unknown> {
     this.presence = channel.presence
     this.#channel = channel
     this.#reader = channel.read(place, {
-      isListening: () => this.#listeners.has('message') || this.#loops.size > 0,
+      isListening: () =>
+        this.#listeners.has('message') || this.#listeners.has('change') || this.#loops.size > 0,
       gap: () => this.#listeners.tell('gap'),
       message: (message) => {
         this.#listeners.tell('message', message)
         for (const loop of this.#loops) loop.push(message)
       },
+      change: (change) => this.#listeners.tell('change', change),
       ended: (refusal) => this.#end(refusal),
     })
   }
@@ -392,8 +423,20 @@ export class ChannelRoom implements Room<unknown> {
   }
 
   async publish(data: unknown): Promise<{ readonly seq: number }> {
+    return this.#open.publish(this.place.kind, data)
+  }
+
+  async change(seq: number, data: unknown): Promise<{ readonly seq: number }> {
+    return this.#open.change(seq, data)
+  }
+
+  async erase(seq: number): Promise<{ readonly seq: number }> {
+    return this.#open.erase(seq)
+  }
+
+  get #open(): Channel {
     if (this.#isLeft) throw new Error(`The room of channel "${this.name}" was left.`)
-    return this.#channel.publish(this.place.kind, data)
+    return this.#channel
   }
 
   [Symbol.asyncIterator](): AsyncIterableIterator<RoomMessage<unknown>, void> {

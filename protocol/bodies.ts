@@ -4,6 +4,7 @@
 export interface Bodies {
   update: UpdateBody
   json: JsonBody
+  change: ChangeBody
   erasure: ErasureBody
   revocation: RevocationBody
 }
@@ -54,16 +55,30 @@ interface ErasureBody {
   readonly head: number
 }
 
-/** An application's own message, on a channel that it has declared for it. */
-interface JsonBody {
+/** JSON, or bytes. */
+interface Content {
   /** JSON. */
   readonly data?: unknown
   /** Instead of `data`: bytes in base64 (RFC 4648, 4). */
   readonly bytes?: string | undefined
+}
+
+/** An application's own message, on a channel that it has declared for it. Without content, it was erased. */
+interface JsonBody extends Content {
   /** The sender's user, as the application names it: only in messages. */
   readonly user?: string | undefined
   /** Digest of the content as sent, if the application has changed it: identifies a repeat. */
   readonly digest?: string | undefined
+  /** When the content was changed or erased, as the log reads it: the `acceptedAt` of the newest change. */
+  readonly changedAt?: number | undefined
+}
+
+/** Changes an application's message, or erases it if it has no content. */
+interface ChangeBody extends Content {
+  /** The number of the message. */
+  readonly seq: number
+  /** The user who changed it. */
+  readonly user?: string | undefined
 }
 
 /** Only an application's servers write it, on a channel that no client can name. */

@@ -4,13 +4,19 @@ import { fromBase64, toBase64 } from './base64.ts'
 import type { Bodies } from './bodies.ts'
 import { maxJsonDepth } from './json-depth.ts'
 
-type Content = Pick<Bodies['json'], 'data' | 'bytes'>
+export type Content = Pick<Bodies['json'], 'data' | 'bytes'>
 
 /** A copy of data, as the body of a message. Throws a `TypeError` as `copyJson`. */
 export function contentOf(data: unknown, path: string): Content {
   const bytes = asBytes(data)
   return bytes ? { bytes: toBase64(bytes) } : { data: copyJson(data, path) }
 }
+
+/** Whether it was not erased. */
+export const hasContent = ({ data, bytes }: Content): boolean => data !== undefined || bytes !== undefined
+
+/** What of a body is content. */
+export const contentIn = ({ data, bytes }: Content): Content => (bytes === undefined ? { data } : { bytes })
 
 /** The data in a body: bytes are a `Uint8Array`. */
 export const dataIn = ({ data, bytes }: Content): unknown => (bytes === undefined ? data : fromBase64(bytes))

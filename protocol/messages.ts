@@ -42,7 +42,16 @@ export interface JsonMessage<Data> {
   readonly from: string
   /** The sender's user, as the application's `authorize` names it. */
   readonly user: string | undefined
+  /** Undefined if the message was erased. */
   readonly data: Data
+  /** When its data was changed or erased, by the server's clock; absent if it never was. */
+  readonly changedAt?: number
+}
+
+/** A change of an application's message. */
+export interface DataChange<Data> extends JsonMessage<Data | undefined> {
+  /** The number of the message that has this data from now on. Undefined `data`: it was erased. */
+  readonly changes: number
 }
 
 // Channels

@@ -23,6 +23,7 @@ export const statuses = {
   'not-invited-there': 403,
   'read-only-invitation': 403,
   'not-your-client': 403,
+  'not-your-message': 403,
   'read-only-channel': 403,
   'too-many-channels': 403,
   'not-found': 404,

@@ -259,7 +259,7 @@ declare namespace clock_d_exports {
   export { LinkClock, whenDue };
 }
 declare namespace connect_d_exports {
-  export { ChannelHandle, Channels, ConnectOptions, ConnectionState, Crosswind, FallbackReason, Follower, Keeping, OverOptions, Page, Place, Presence, RefusedError, Room, RoomMessage, Sharing, Subscriber, connect, connectOver, longPolling, overAll, polling, programs, sse, streaming, websocket };
+  export { ChannelHandle, Channels, ConnectOptions, ConnectionState, Crosswind, FallbackReason, Follower, Keeping, OverOptions, Page, Place, Presence, RefusedError, Room, RoomChange, RoomMessage, Sharing, Subscriber, connect, connectOver, longPolling, overAll, polling, programs, sse, streaming, websocket };
 }
 declare namespace debug_d_exports {
   export { debug };
@@ -310,6 +310,7 @@ interface Beat {
 interface Bodies {
   update: UpdateBody;
   json: JsonBody;
+  change: ChangeBody;
   erasure: ErasureBody;
   revocation: RevocationBody;
 }
@@ -325,6 +326,10 @@ interface Bye {
 }
 interface Change extends Partial<Drafts> {
   readonly tell?: ((listener: OutboxListener) => void) | undefined;
+}
+interface ChangeBody extends Content {
+  readonly seq: number;
+  readonly user?: string | undefined;
 }
 interface ChannelHandle {
   readonly link: Promise<Link>;
@@ -383,9 +388,16 @@ interface ConnectionState extends Partial<LinkState> {
   readonly windows?: number;
   readonly browserHttp1Streams?: number;
 }
+interface Content {
+  readonly data?: unknown;
+  readonly bytes?: string | undefined;
+}
 interface Cursor {
   readonly epoch: string;
   readonly seq: number;
+}
+interface DataChange<Data> extends JsonMessage<Data | undefined> {
+  readonly changes: number;
 }
 interface DocumentPolicyOptions {
   readonly window: string;
@@ -467,11 +479,10 @@ interface Follower {
     refused(error: RefusedError): void;
   };
 }
-interface JsonBody {
-  readonly data?: unknown;
-  readonly bytes?: string | undefined;
+interface JsonBody extends Content {
   readonly user?: string | undefined;
   readonly digest?: string | undefined;
+  readonly changedAt?: number | undefined;
 }
 interface JsonMessage<Data> {
   readonly id: string;
@@ -483,6 +494,7 @@ interface JsonMessage<Data> {
   readonly from: string;
   readonly user: string | undefined;
   readonly data: Data;
+  readonly changedAt?: number;
 }
 interface Keeping {
   readonly over: (base: string) => {
@@ -704,6 +716,12 @@ interface Room<Data> {
   publish(data: Data): Promise<{
     readonly seq: number;
   }>;
+  change(seq: number, data: Data): Promise<{
+    readonly seq: number;
+  }>;
+  erase(seq: number): Promise<{
+    readonly seq: number;
+  }>;
   [Symbol.asyncIterator](): AsyncIterableIterator<RoomMessage<Data>, void>;
   leave(): void;
 }
@@ -732,6 +750,7 @@ interface Stored {
 }
 interface Subscriber<Data> extends Place {
   readonly onMessage: (message: RoomMessage<Data>) => void;
+  readonly onChange?: ((change: RoomChange<Data>) => void) | undefined;
   readonly onGap?: (() => void) | undefined;
   readonly onError?: ((error: unknown) => void) | undefined;
 }
@@ -816,8 +835,10 @@ type PresenceEvents = {
   readonly refused: (error: RefusedError) => void;
 };
 type Random = () => number;
+type RoomChange<Data> = DataChange<Data>;
 type RoomEvents<Data> = {
   readonly message: (message: RoomMessage<Data>) => void;
+  readonly change: (change: RoomChange<Data>) => void;
   readonly gap: () => void;
   readonly error: (error: unknown) => void;
 };

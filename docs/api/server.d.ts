@@ -97,7 +97,9 @@ declare class Crosswind {
   readonly refuse: (request: AnyRequest, response: ServerResponse | Http2ServerResponse, error: unknown) => void;
   readonly rateLimit: (perSecond: number, sentence: string) => Limiter;
   readonly metrics: () => Promise<string>;
-  readonly publish: (channel: string, data: unknown, { id, user, kind, from, at }?: Publishing) => Promise<Stored>;
+  readonly publish: (channel: string, data: unknown, options?: Publishing) => Promise<Stored>;
+  readonly change: (channel: string, seq: number, data: unknown) => Promise<Stored>;
+  readonly erase: (channel: string, seq: number) => Promise<Stored>;
   readonly read: (channel: string, { after }?: {
     readonly after?: number;
   }) => AsyncGenerator<Received>;
@@ -153,7 +155,7 @@ declare class Refusal extends Error {
   toJSON(): {
     readonly type: 'refused';
     readonly id: string | null;
-    readonly code: "aborted" | "bad-channel" | "bad-frame" | "bad-query" | "bad-request" | "bad-shape" | "bad-update" | "document-changed" | "document-deleted" | "document-full" | "draining" | "foreign-host" | "foreign-origin" | "headers-too-large" | "history-erased" | "id-taken" | "internal" | "invitation-expired" | "invitation-invalid" | "log-full" | "log-unavailable" | "no-session" | "no-stream" | "not-acceptable" | "not-found" | "not-invited-there" | "not-json" | "not-your-client" | "not-your-name" | "open-access" | "other-session" | "read-only-channel" | "read-only-invitation" | "reserved-name" | "session-expired" | "shared-document" | "silent" | "too-costly" | "too-fast" | "too-large" | "too-many-channels" | "too-many-connections" | "too-many-windows" | "too-much-begun" | "too-slow" | "update-gap" | "upgrade-required" | "wrong-method" | "wrong-type";
+    readonly code: "aborted" | "bad-channel" | "bad-frame" | "bad-query" | "bad-request" | "bad-shape" | "bad-update" | "document-changed" | "document-deleted" | "document-full" | "draining" | "foreign-host" | "foreign-origin" | "headers-too-large" | "history-erased" | "id-taken" | "internal" | "invitation-expired" | "invitation-invalid" | "log-full" | "log-unavailable" | "no-session" | "no-stream" | "not-acceptable" | "not-found" | "not-invited-there" | "not-json" | "not-your-client" | "not-your-message" | "not-your-name" | "open-access" | "other-session" | "read-only-channel" | "read-only-invitation" | "reserved-name" | "session-expired" | "shared-document" | "silent" | "too-costly" | "too-fast" | "too-large" | "too-many-channels" | "too-many-connections" | "too-many-windows" | "too-much-begun" | "too-slow" | "update-gap" | "upgrade-required" | "wrong-method" | "wrong-type";
     readonly message: string;
     readonly retryAfterMs?: number;
   };
@@ -327,6 +329,7 @@ declare const statuses: {
   readonly 'not-invited-there': 403;
   readonly 'read-only-invitation': 403;
   readonly 'not-your-client': 403;
+  readonly 'not-your-message': 403;
   readonly 'read-only-channel': 403;
   readonly 'too-many-channels': 403;
   readonly 'not-found': 404;
@@ -446,12 +449,17 @@ interface Answering {
 interface Bodies {
   update: UpdateBody;
   json: JsonBody;
+  change: ChangeBody;
   erasure: ErasureBody;
   revocation: RevocationBody;
 }
 interface CatchUp extends Snapshot {
   readonly recovered: boolean;
   readonly reached: Cursor;
+}
+interface ChangeBody extends Content$1 {
+  readonly seq: number;
+  readonly user?: string | undefined;
 }
 interface ChannelFigures {
   readonly name: string;
@@ -500,6 +508,11 @@ interface Content {
   readonly channel: string;
   readonly kinds: readonly Kind[];
   readonly newest: <K extends Kind>(kind: K) => Message<K> | undefined;
+  readonly message: (seq: number) => Message | undefined;
+}
+interface Content$1 {
+  readonly data?: unknown;
+  readonly bytes?: string | undefined;
 }
 interface CrosswindOptions {
   readonly path: string;
@@ -611,11 +624,10 @@ interface Issue {
     readonly key: PropertyKey;
   })[] | undefined;
 }
-interface JsonBody {
-  readonly data?: unknown;
-  readonly bytes?: string | undefined;
+interface JsonBody extends Content$1 {
   readonly user?: string | undefined;
   readonly digest?: string | undefined;
+  readonly changedAt?: number | undefined;
 }
 interface JsonMessage<Data> {
   readonly id: string;
@@ -627,12 +639,14 @@ interface JsonMessage<Data> {
   readonly from: string;
   readonly user: string | undefined;
   readonly data: Data;
+  readonly changedAt?: number;
 }
 interface JsonRule {
   readonly kind: 'json';
   readonly validate?: StandardSchema;
   readonly keep?: Keep;
   readonly latest?: boolean;
+  readonly changes?: boolean;
 }
 interface Keep {
   readonly messages?: number;

@@ -42,6 +42,8 @@ export interface Content {
   readonly kinds: readonly Kind[]
   /** The newest message of a kind that is not cumulative. */
   readonly newest: <K extends Kind>(kind: K) => Message<K> | undefined
+  /** The message with this number, as it was stored. */
+  readonly message: (seq: number) => Message | undefined
 }
 
 /** Time at which the log erases the channel by itself, ms since the epoch; null for never. */

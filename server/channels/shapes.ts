@@ -98,7 +98,15 @@ const base64Pattern = /^[A-Za-z0-9+/]*={0,2}$/
 /** The body of the kind `json`, as clients send it. */
 export const jsonBody: Check = (body) => ('bytes' in Object(body) ? bytesBody : dataBody)(body)
 const dataBody = object({ data: rule('JSON', (data) => data !== undefined) })
-const bytesBody = object({ bytes: matching('base64 with padding', isBase64) })
+const base64 = matching('base64 with padding', isBase64)
+const bytesBody = object({ bytes: base64 })
+
+const seq = rule('the number of a message', (value) => Number.isSafeInteger(value) && Number(value) > 0)
+
+/** The body of the kind `change`, as clients send it. */
+export const changeBody: Check = (body) => ('bytes' in Object(body) ? changeToBytes : changeToData)(body)
+const changeToData = object({ seq }, { data: () => null })
+const changeToBytes = object({ seq, bytes: base64 })
 
 /** The body of the kind `update`, as clients send it. */
 export const updateBody = object({ update: matching('base64 with padding', isBase64) })

@@ -140,6 +140,7 @@ export class RecentDeliveries {
 
   /** `text` is the message as JSON. */
   add(message: Message, cursor: string, text?: string): Delivery {
+    if (isKind(message, 'change')) this.#forgetChanged(message.body.seq)
     const rules = rulesFor(this.#typeOf, message.channel, message.kind)
     const delivery = new Delivery({ type: 'message', message }, cursor, text, rules)
     const characters = text?.length ?? estimateLength(message.body)
@@ -157,6 +158,19 @@ export class RecentDeliveries {
       if (oldest.characters > minShared) this.#share(oldest.delivery, seq)
     }
     return delivery
+  }
+
+  /** A message has other content now, and perhaps its earlier changes. */
+  #forgetChanged(target: number): void {
+    this.#shared.delete(target)
+    for (const [seq, { delivery, characters }] of this.#kept) {
+      const { frame } = delivery
+      const isOfTarget =
+        frame.type === 'message' && isKind(frame.message, 'change') && frame.message.body.seq === target
+      if (seq !== target && !isOfTarget) continue
+      this.#characters -= characters
+      this.#kept.delete(seq)
+    }
   }
 
   #share(delivery: Delivery, seq: number): void {

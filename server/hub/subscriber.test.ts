@@ -658,6 +658,17 @@ test('never returns another message with the same number', () => {
   assert.equal(other.type === 'message' && other.message, probe)
 })
 
+test('never returns what a message was before its change, nor its earlier changes', () => {
+  const recent = new RecentDeliveries(hubTypeOf)
+  const said = (seq: number, data: string) => messageOf({ seq, kind: 'json', body: { data } })
+  const change = (seq: number, data?: string) => messageOf({ seq, kind: 'change', body: { seq: 1, data } })
+  for (const message of [said(1, 'secret'), change(2, 'secret'), change(3)]) recent.add(message, 'life1:1')
+  for (const message of [said(1, ''), change(2)]) {
+    const { frame } = deliveryOf(recent, message)
+    assert.equal(frame.type === 'message' && frame.message, message)
+  }
+})
+
 test('never returns an update for the base that ends with it, or the base for the update', () => {
   const recent = new RecentDeliveries(hubTypeOf)
   const updateOf = (update: string) => messageOf({ seq: 1, kind: 'update', body: { update } })

@@ -1,6 +1,7 @@
 // An application's rules for channels, and what it lets clients publish there.
 
 import { isDeepStrictEqual } from 'node:util'
+import { contentIn } from '../../protocol/json-data.ts'
 import {
   type AwarenessReport,
   type Bodies,
@@ -24,16 +25,18 @@ import {
   type YjsRules,
 } from '../channels/channel-type.ts'
 import { type DocumentRules, withDocumentRules } from '../channels/document-types.ts'
-import { jsonBody } from '../channels/shapes.ts'
+import { changeBody, jsonBody } from '../channels/shapes.ts'
 import type { EngineSettings } from '../config/engine-settings.ts'
 import { admitDraft, admitOwnDraft, admitStates, applicationName, jsonState } from '../hub/admission.ts'
 import type { Step } from '../hub/writer.ts'
+import { erases, isChange, isErased } from '../log/changes.ts'
 import { keptAsText, parsed } from '../log/kept-json.ts'
 import type { Log } from '../log/log.ts'
 import { limitsOf } from '../log/open-log.ts'
 import type { Grant } from '../security/grants.ts'
 import { isPattern } from '../security/permits.ts'
 import type { Admission } from '../transports/transport.ts'
+import { refuseChanges } from './change-rights.ts'
 import { isSchema, type StandardSchema } from './standard-schema.ts'
 import { catchExpiryErrors, checkType } from './type-check.ts'
 import { Validation } from './validation.ts'
@@ -52,6 +55,8 @@ export interface JsonRule {
   readonly keep?: Keep
   /** Whether only the newest message matters: a slow client is not sent those before it. */
   readonly latest?: boolean
+  /** Whether clients may change and erase their own messages. The server may change all of them. */
+  readonly changes?: boolean
 }
 
 /** Each channel is one document of Yjs, of any shape but without subdocuments. Needs `yjs`. */
@@ -103,7 +108,8 @@ export class Channels implements Admission {
       checkRule(what, rule)
       if ('keep' in rule && rule.keep !== undefined) checkKeep(`${what}.keep`, rule.keep, settings)
     }
-    this.#types = this.#rules.map(([pattern, rule]) => [pattern, typeFrom(rule, onFailure)])
+    const isOwn = (sender: string) => sender === applicationName || reserved.includes(sender)
+    this.#types = this.#rules.map(([pattern, rule]) => [pattern, typeFrom(rule, { isOwn, onFailure })])
     this.haveDocuments = this.#types.some(([, type]) => type.yjs)
     this.typeOf = this.typesWith(null)
   }
@@ -191,8 +197,12 @@ export class Channels implements Admission {
     const { user } = grant
     const named = withUser(draft, user)
     const schema = isJson(rule) ? rule.validate : undefined
-    if (!schema) return keptAsText(named)
-    return this.#validation.run(named as Draft<'json'>, schema, connection && (user ?? connection))
+    if (!schema || (isChange(named) && erases(named))) return keptAsText(named)
+    const checked = this.#validation.run(asMessage(named), schema, connection && (user ?? connection))
+    if (!isChange(named)) return checked
+    return checked instanceof Promise
+      ? checked.then((one) => withContentOf(named, one))
+      : withContentOf(named, checked)
   }
 
   #find(channel: string): ChannelRule | undefined {
@@ -205,15 +215,33 @@ const isJson = (rule: ChannelRule): rule is JsonRule => 'kind' in rule && rule.k
 const isYjs = (rule: ChannelRule): rule is YjsRule => 'kind' in rule && rule.kind === 'yjs'
 const isOwn = (rule: ChannelRule): rule is ChannelType => 'kinds' in rule
 
-function typeFrom(rule: ChannelRule, onFailure: (error: unknown) => void): ChannelType {
+function typeFrom(rule: ChannelRule, { isOwn: isOwnName, onFailure }: TypeParts): ChannelType {
   if (isOwn(rule)) return catchExpiryErrors(rule, onFailure)
   if (isYjs(rule)) return { name: 'yjs', kinds: {}, yjs: { owners: rule.owners === true } }
   const json: KindRules<'json'> = rule.latest ? { body: jsonBody, drop: 'superseded' } : { body: jsonBody }
-  return { name: 'json', kinds: { json }, keep: rule.keep }
+  const refuse = refuseChanges({ isOwn: isOwnName, isOpen: rule.changes === true })
+  return { name: 'json', kinds: { json, change: { body: changeBody } }, keep: rule.keep, refuse }
+}
+
+interface TypeParts {
+  readonly isOwn: (sender: string) => boolean
+  readonly onFailure: (error: unknown) => void
+}
+
+/** A change's content as that of a message, for the schema. */
+const asMessage = (draft: Draft) =>
+  (isChange(draft) ? { ...draft, body: contentIn(draft.body) } : draft) as Draft<'json'>
+
+function withContentOf(change: Draft<'change'>, checked: Draft<'json'>): Draft<'change'> {
+  const { seq, user } = change.body
+  return { ...change, body: { seq, ...contentIn(parsed(checked.body)), ...(user !== undefined && { user }) } }
 }
 
 /** Fields that a rule of each kind may declare. */
-const ruleNames = { json: ['kind', 'validate', 'keep', 'latest'], yjs: ['kind', 'owners'] } as const
+const ruleNames = {
+  json: ['kind', 'validate', 'keep', 'latest', 'changes'],
+  yjs: ['kind', 'owners'],
+} as const
 
 function checkRule(what: string, rule: ChannelRule): void {
   if (typeof rule === 'object' && rule !== null && isOwn(rule)) {
@@ -226,7 +254,7 @@ function checkRule(what: string, rule: ChannelRule): void {
       `${what}.kind is ${JSON.stringify(kind)}; it must be "json" or "yjs", unless a type is declared by kinds.`,
     )
   refuseOthers(`${what}, of the kind ${kind},`, rule, ruleNames[kind])
-  for (const name of ['latest', 'owners'] as const) {
+  for (const name of ['latest', 'changes', 'owners'] as const) {
     const value: unknown = Object(rule)[name]
     if (value !== undefined && typeof value !== 'boolean')
       throw new Error(`${what}.${name} is ${JSON.stringify(value)}; it must be true or false.`)
@@ -286,7 +314,8 @@ export function acceptRepeats(log: Pick<Log, 'find'>): Step {
 function isSame(draft: Draft, known: Message): boolean {
   const isSent = draft.from === applicationName || draft.at === known.at
   if (!isSent || draft.kind !== known.kind) return false
-  return isDeepStrictEqual(sentIn(draft), sentIn(known))
+  // Nothing is left to compare.
+  return isErased(known) || isDeepStrictEqual(sentIn(draft), sentIn(known))
 }
 
 function sentIn({ kind, body }: Pick<Draft, 'kind' | 'body'>): unknown {

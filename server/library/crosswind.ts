@@ -353,33 +353,43 @@ export class Crosswind {
    * `from`: one of `reservedNames`, by default `server`. `at`: the message's time, ms since the epoch, by
    * default now.
    */
-  readonly publish = async (
+  readonly publish = async (channel: string, data: unknown, options: Publishing = {}): Promise<Stored> => {
+    const { kind = this.#channels.usualKind(channel) } = options
+    const body = (kind === 'json' ? contentOf : copyJson)(data, 'publish: data')
+    return this.#store(channel, kind, body as Bodies[Kind], options)
+  }
+
+  async #store(
     channel: string,
-    data: unknown,
-    {
-      id,
-      user,
-      kind = this.#channels.usualKind(channel),
-      from = applicationName,
-      at = processTimers.now(),
-    }: Publishing = {},
-  ): Promise<Stored> => {
+    kind: Kind,
+    body: Bodies[Kind],
+    { id, user, from = applicationName, at = processTimers.now() }: Publishing = {},
+  ): Promise<Stored> {
     if (user !== undefined) checkUser('publish: user', user)
     if (from !== applicationName && !this.#channels.isReserved(from))
       throw new Error(`publish: from is ${JSON.stringify(from)}; it must be one of reservedNames.`)
-    const body = (kind === 'json' ? contentOf : copyJson)(data, 'publish: data')
     const draft: Draft = {
       id: id === undefined ? this.#nextId(from) : `${from}-${id}`,
       channel,
       kind,
       from,
       at,
-      body: body as Bodies[Kind],
+      body,
     }
     const completed = await this.#channels.complete(draft, { user: user ?? null }, null)
     const { seq } = await this.#engine.current.hub.publish(completed)
     return { seq }
   }
+
+  /**
+   * Gives a stored message, by its number, other data; readers get the event `change`, and later ones the
+   * new data. Rejects with a `Refusal`: 404 `not-found`, 400 `bad-shape`.
+   */
+  readonly change = (channel: string, seq: number, data: unknown): Promise<Stored> =>
+    this.#store(channel, 'change', { seq, ...contentOf(data, 'change: data') })
+
+  /** Erases a stored message's data, also what it was before it was changed. Rejects as `change`. */
+  readonly erase = (channel: string, seq: number): Promise<Stored> => this.#store(channel, 'change', { seq })
 
   /** Yields the messages stored after a number, in order; ends at the newest. */
   readonly read = (
@@ -574,11 +584,14 @@ function received(messages: readonly Message[], head: Cursor): Received[] {
   return messages.flatMap((message) => {
     const { id, channel, kind, seq, at, acceptedAt, from } = message
     if (kind === 'erasure') return []
-    // A copy: the application may change it.
-    const data = isKind(message, 'json') ? dataIn(parsed(message.body)) : structuredClone(message.body)
     const user = writerOf(message) ?? undefined
     const cursor = formatCursor({ ...head, seq })
-    return [{ id, channel, kind, seq, at, acceptedAt, cursor, from, user, data }]
+    const envelope = { id, channel, kind, seq, at, acceptedAt, cursor, from, user }
+    // A copy: the application may change it.
+    if (!isKind(message, 'json')) return [{ ...envelope, data: structuredClone(message.body) }]
+    const body = parsed(message.body)
+    const { changedAt } = body
+    return [{ ...envelope, data: dataIn(body), ...(changedAt !== undefined && { changedAt }) }]
   })
 }
 

@@ -26,8 +26,8 @@ const kindParts: Parts<KindRules> = {
   drop: 'string',
 }
 
-/** Only the log, and `revoke`, write them. */
-const reservedKinds: readonly string[] = ['erasure', 'revocation']
+/** Those that have a meaning for the log. */
+const reservedKinds: readonly string[] = ['change', 'erasure', 'revocation']
 
 /** Throws an `Error` that names the part of the type that does not fit, and what it must be. */
 export function checkType(what: string, type: ChannelType): void {
@@ -47,7 +47,7 @@ export function checkType(what: string, type: ChannelType): void {
   for (const [kind, rules] of Object.entries(kinds)) {
     if (!isKindName(kind) || reservedKinds.includes(kind))
       throw new Error(
-        `${what}.kinds has "${kind}"; a kind is 1 to 32 letters, digits and "-", and not "erasure" or "revocation".`,
+        `${what}.kinds has "${kind}"; a kind is 1 to 32 letters, digits and "-", and not "change", "erasure" or "revocation".`,
       )
     if (typeof rules !== 'object' || rules === null)
       throw new Error(`${what}.kinds['${kind}'] is ${JSON.stringify(rules)}; it must be such as {}.`)

@@ -361,4 +361,9 @@ export class Followers {
   }
 }
 
-const nothingOn = (channel: string): Content => ({ channel, kinds: [], newest: () => undefined })
+const nothingOn = (channel: string): Content => ({
+  channel,
+  kinds: [],
+  newest: () => undefined,
+  message: () => undefined,
+})

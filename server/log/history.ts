@@ -3,6 +3,7 @@
 import { type Draft, isKind, type Kind, type Message } from '../../protocol/messages.ts'
 import type { Clock } from '../../protocol/time.ts'
 import type { Content, TypeOf } from '../channels/channel-type.ts'
+import { changed, erases, isChange } from './changes.ts'
 import { Channel, type Pile } from './channel.ts'
 import { ChannelRows } from './channel-rows.ts'
 import { Eraser } from './eraser.ts'
@@ -150,7 +151,7 @@ export class History {
     this.#forgetEmptied()
     const [only] = group
     const known = only && this.#channels.get(only.draft.channel)
-    if (group.length === 1 && known && only.draft.kind !== 'erasure')
+    if (group.length === 1 && known && !isErasure(only.draft) && !isChange(only.draft))
       return [this.#tables.insert(first, known.number, previousOf(known, first), only)]
     const places = new Map<string, { readonly channel: Channel; last: number }>()
     const begun: Channel[] = []
@@ -174,6 +175,8 @@ export class History {
           }
           const stored = this.#tables.insert(next, place.channel.number, place.last, entry)
           if (stored !== next) return stored
+          if (isChange(entry.draft) && erases(entry.draft))
+            this.#tables.eraseContent(place.channel.number, name, entry.draft.body.seq, next)
           place.last = next
           next += 1
           return stored
@@ -218,6 +221,7 @@ export class History {
     const { seq, acceptedAt, kind } = message
     this.#head = seq
     this.#last = message
+    if (isChange(message)) this.#recent.change(message)
     this.#recent.add(message, bytes)
     const channel = this.#channels.get(message.channel)
     if (!channel) throw missing()
@@ -402,7 +406,25 @@ export class History {
   }
 
   #messages(seqs: readonly number[]): Message[] {
-    return this.#tables.messages(seqs, (number) => this.#numbers.get(number)?.name ?? '')
+    const messages = this.#tables.messages(seqs, (number) => this.#numbers.get(number)?.name ?? '')
+    return this.#asChanged(messages)
+  }
+
+  /** The messages with the content that they have now. */
+  #asChanged(messages: readonly Message[]): Message[] {
+    const names = new Set(messages.map(({ channel }) => channel))
+    const changes = new Map<number, Message<'change'>>()
+    for (const name of names) {
+      const channel = this.#channels.get(name)
+      if (!channel?.piles.has('change')) continue
+      const ofChannel = messages.filter((one) => one.channel === name).map(({ seq }) => seq)
+      for (const [seq, change] of this.#tables.changes(channel.number, name, ofChannel))
+        changes.set(seq, change)
+    }
+    return messages.map((message) => {
+      const change = changes.get(message.seq)
+      return change ? changed(message, change) : message
+    })
   }
 
   /** The message that the log holds with that id. */
@@ -425,7 +447,10 @@ export class History {
   }
 
   #newestOf({ channel, newest }: Pile): Message {
-    return this.#recent.get(newest) ?? this.#tables.message(newest, channel.number, channel.name)
+    const recent = this.#recent.get(newest)
+    if (recent) return recent
+    const message = this.#tables.message(newest, channel.number, channel.name)
+    return this.#asChanged([message])[0] ?? message
   }
 
   /** Adds a channel's newest message of a kind, or its base, from before the first message. */
@@ -456,6 +481,7 @@ export class History {
         const pile = channel?.piles.get(kind)
         return pile && !pile.isCumulative ? (this.#newestOf(pile) as Message<K>) : undefined
       },
+      message: (seq) => (channel ? this.#tables.findNumber(seq, channel.number, name) : undefined),
     }
   }
 

@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { type Draft, isKind, type Message, parseCursor } from '../../protocol/messages.ts'
 import { isRefusal } from '../../protocol/refusal.ts'
 import type { Keep } from '../channels/channel-type.ts'
+import { testChanges } from './change-contract.ts'
 import { testDeletion, testErasure } from './deletion-contract.ts'
 import { foldAt } from './folding.ts'
 import { KeptJson } from './kept-json.ts'
@@ -77,6 +78,7 @@ export function testLogContract(
     testFoldingAtWork,
     testDeletion,
     testErasure,
+    testChanges,
     testClosing,
   ]
   for (const testTopic of topics) testTopic(testLog)

@@ -6,6 +6,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
 import { createSeededRandom } from '../../protocol/time.ts'
+import { bodiesOf, changing, readings, said } from './change-contract.ts'
 import { deletionDraft, readGone } from './deletion-contract.ts'
 import type { Log } from './log.ts'
 import {
@@ -49,6 +50,22 @@ export function testPersistence(name: string, createStorage: (context: TestConte
     assert.deepEqual(await again.find(draft('w1-1')), { ...draft('w1-1'), seq: 1, acceptedAt: 1000.25 })
     assert.equal(await again.append(draft('w1-2'), 1), 2)
     assert.equal(await again.append(draft('w1-4'), 1), 4)
+    await again.close()
+  })
+
+  test(`${name}: a reopened log has changed messages as they are now`, async (context) => {
+    const storage = createStorage(context)
+    const first = await storage.open()
+    for (const one of [said('w1-1', 'old'), said('w1-2', 'secret'), changing('w1-3', 1, 'new')])
+      await first.append(one, startMs)
+    await first.append(changing('w1-4', 2), startMs)
+    const before = await readings(first)
+    await first.close()
+    const again = await storage.open()
+    const after = await readings(again)
+    assert.deepEqual(bodiesOf(after.back), bodiesOf(before.back))
+    assert.deepEqual(bodiesOf(after.newest), bodiesOf(before.newest))
+    assert.doesNotMatch(JSON.stringify(after), /secret|old/)
     await again.close()
   })
 

@@ -1,6 +1,7 @@
 // The newest messages, in memory and parsed, for clients that resume after a short while.
 
 import type { Message } from '../../protocol/messages.ts'
+import { changed, erases } from './changes.ts'
 import type { Bounds, Memory } from './log.ts'
 
 /** Takes a few ms. A larger message is a portion of its own. */
@@ -52,6 +53,15 @@ export class RecentMessages {
 
   get(seq: number): Message | undefined {
     return this.#messages.get(seq)?.message
+  }
+
+  /** Applies a change to the messages that are here. */
+  change(change: Message<'change'>): void {
+    const seqs = erases(change) ? this.#messages.keys() : [change.body.seq]
+    for (const seq of seqs) {
+      const found = this.#messages.get(seq)
+      if (found) this.#messages.set(seq, { ...found, message: changed(found.message, change) })
+    }
   }
 
   /** Forgets a channel's messages before its erasure. */

@@ -3,6 +3,7 @@
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
 import { crc32 } from 'node:zlib'
 import type { Draft, Kind, Message } from '../../protocol/messages.ts'
+import { withoutContent } from './changes.ts'
 import { bodyFrom, jsonOfBody, writerOf } from './kept-json.ts'
 
 /** A draft that is being stored. */
@@ -102,6 +103,10 @@ const envelope = `
   checksum INTEGER,
   writer TEXT`
 
+/** Finds the changes of a message. Logs of earlier versions lack it. */
+const changeIndex = `CREATE INDEX IF NOT EXISTS message_change ON message (channel, json_extract(body, '$.seq'))
+  WHERE kind = 'change';`
+
 /**
  * `message.previous` is the number of the channel's message before this one, so that a reader notices a
  * missing one. A channel's messages up to `floor` are dropped, and erased up to `erased_to`, except the
@@ -114,6 +119,7 @@ CREATE TABLE message (
   seq INTEGER NOT NULL, channel INTEGER NOT NULL, previous INTEGER NOT NULL, ${envelope},
   PRIMARY KEY (seq), UNIQUE (channel, id, sender)) STRICT;
 CREATE INDEX message_channel ON message (channel, seq);
+${changeIndex}
 CREATE TABLE base (
   channel INTEGER NOT NULL, seq INTEGER NOT NULL, is_past INTEGER NOT NULL, ${envelope},
   PRIMARY KEY (channel, kind, seq)) STRICT;
@@ -142,6 +148,7 @@ export class Tables {
   constructor(database: DatabaseSync, isChecked = true) {
     this.#database = database
     this.#isChecked = isChecked
+    database.exec(changeIndex)
     this.#sql = prepareStatements(database)
   }
 
@@ -196,9 +203,31 @@ export class Tables {
 
   /** Throws a `SyntaxError` if it is missing. */
   message(seq: number, channel: number, name: string): Message {
+    const message = this.findNumber(seq, channel, name)
+    if (!message) throw missing()
+    return message
+  }
+
+  findNumber(seq: number, channel: number, name: string): Message | undefined {
     const row = this.#sql.message.get(seq, channel)
-    if (!row) throw missing()
-    return messageIn(row, name)
+    return row && messageIn(row, name)
+  }
+
+  /** The newest change of each of these messages that has one, by the message's number. */
+  changes(channel: number, name: string, seqs: readonly number[]): Map<number, Message<'change'>> {
+    const rows = this.#sql.changes.all(channel, JSON.stringify(seqs))
+    const messages = rows.map((row) => messageIn(row, name) as Message<'change'>)
+    return new Map(messages.map((change) => [change.body.seq, change]))
+  }
+
+  /** Leaves a message and its changes before a number without content. */
+  eraseContent(channel: number, name: string, target: number, before: number): void {
+    for (const row of this.#sql.contents.all(channel, target, channel, target, before)) {
+      const { seq, acceptedAt, body, ...draft } = messageIn(row, name)
+      const text = withoutContent(jsonOfBody(body))
+      const checksum = this.#isChecked ? checksumOf(seq, draft, acceptedAt, text) : null
+      this.#sql.setBody.run(text, checksum, seq)
+    }
   }
 
   /** The oldest messages of one channel after a number and up to another one, in order. */
@@ -488,6 +517,16 @@ function prepareStatements(database: DatabaseSync) {
       `SELECT seq, previous, octet_length(body) AS bytes FROM message
        WHERE channel = ? AND seq < ? AND seq > ? ORDER BY seq DESC LIMIT ?`,
     ),
+    changes: sql(
+      `SELECT * FROM message WHERE kind = 'change' AND channel = ?
+       AND json_extract(body, '$.seq') IN (SELECT value FROM json_each(?)) ORDER BY seq`,
+    ),
+    contents: sql(
+      `SELECT * FROM message WHERE channel = ? AND seq = ? AND kind = 'json'
+       UNION ALL SELECT * FROM message WHERE kind = 'change' AND channel = ?
+       AND json_extract(body, '$.seq') = ? AND seq < ?`,
+    ),
+    setBody: sql('UPDATE message SET body = ?, checksum = ? WHERE seq = ?'),
     messages: sql('SELECT * FROM message WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY seq'),
     held: sql(`SELECT ${light} FROM message WHERE channel = ? AND seq > ? ORDER BY seq LIMIT ?`),
     ofKind: sql('SELECT * FROM message WHERE channel = ? AND seq > ? AND seq <= ? AND kind = ? ORDER BY seq'),

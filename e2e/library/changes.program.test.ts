@@ -1,0 +1,83 @@
+// Messages that their senders, or the server, change and erase.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Room } from '../../client/connect.ts'
+import { modes } from '../../protocol/modes.ts'
+import { type Said, start, texts } from './testing.ts'
+
+const channels = { 'room.*': { kind: 'json', changes: true }, 'news.*': { kind: 'json' } } as const
+
+/** The next `count` changes, as `number: text`, or `number: erased`. */
+function changesIn(room: Room<Said>, count: number): Promise<string[]> {
+  const seen: string[] = []
+  return new Promise((resolve) => {
+    room.on('change', ({ changes, data }) => {
+      if (seen.push(`${changes}: ${data?.text ?? 'erased'}`) === count) resolve(seen)
+    })
+  })
+}
+
+for (const { name } of modes)
+  test(`over ${name}, all hear that a message was changed and erased, and later readers get it so`, async (t) => {
+    const { open, crosswind } = await start(t, { channels, isSecure: true })
+    const room = open({ modes: [name] }).channel<Said>('room.1')
+    const other = open({ modes: [name] }).channel<Said>('room.1', { from: 'start' })
+    const seen = changesIn(other, 3)
+    const first = texts(other, 2)
+    const one = await room.publish({ text: 'helo' })
+    const two = await room.publish({ text: 'secret' })
+    assert.deepEqual(await first, ['helo', 'secret'])
+    await room.change(one.seq, { text: 'hello' })
+    await room.erase(two.seq)
+    await crosswind.change('room.1', one.seq, { text: 'Hello' })
+    assert.deepEqual(await seen, [`${one.seq}: hello`, `${two.seq}: erased`, `${one.seq}: Hello`])
+    const late = open({ modes: [name] }).channel<Said>('room.1', { from: 'start' })
+    const read: unknown[] = []
+    for await (const { data, changedAt } of late) if (read.push([data?.text, typeof changedAt]) === 2) break
+    assert.deepEqual(read, [
+      ['Hello', 'number'],
+      [undefined, 'number'],
+    ])
+  })
+
+test('only its sender may change a message, only where the channel allows it; the server may always', async (t) => {
+  const { open, crosswind } = await start(t, { channels })
+  const room = open().channel<Said>('room.1')
+  const other = open().channel<Said>('room.1')
+  const { seq } = await room.publish({ text: 'mine' })
+  await assert.rejects(other.erase(seq), {
+    code: 'not-your-message',
+    message: `Only its sender may change message ${seq} of channel "room.1".`,
+  })
+  const news = open().channel<Said>('news.1')
+  const published = await news.publish({ text: 'news' })
+  await assert.rejects(news.change(published.seq, { text: 'fake' }), { code: 'not-your-message' })
+  await crosswind.erase('room.1', seq)
+  await crosswind.erase('news.1', published.seq)
+  await assert.rejects(room.change(seq, { text: 'again' }), { code: 'not-found' })
+  await assert.rejects(crosswind.erase('news.1', 99), { code: 'not-found' })
+  assert.doesNotMatch(JSON.stringify(await Array.fromAsync(crosswind.read('room.1'))), /mine/)
+})
+
+test('a user changes own messages from any of its clients, and a schema checks the new data', async (t) => {
+  const validate = {
+    '~standard': {
+      version: 1,
+      vendor: 'test',
+      validate: (value: unknown) =>
+        typeof Object(value).text === 'string' ? { value } : { issues: [{ message: 'no text', path: [] }] },
+    },
+  } as const
+  const { open, crosswind } = await start(t, {
+    channels: { 'room.*': { kind: 'json', changes: true, validate } },
+    authorize: ({ token }) => ({ user: token ?? '', read: ['*'], write: ['*'] }),
+  })
+  const as = (user: string) => open({ token: () => user }).channel<Said>('room.1')
+  const { seq } = await as('ann').publish({ text: 'one' })
+  await assert.rejects(as('bob').erase(seq), { code: 'not-your-message' })
+  await assert.rejects(as('ann').change(seq, {} as Said), { code: 'bad-shape' })
+  await as('ann').change(seq, { text: 'two' })
+  const [message] = await Array.fromAsync(crosswind.read('room.1'))
+  assert.deepEqual([message?.user, message?.data], ['ann', { text: 'two' }])
+})
