@@ -43,6 +43,7 @@ export const channelsOfPage = new Channels({
   rules: pageChannels(anyContent, ampleLimits),
   settings: defaultEngine,
   timers: createManualTime(),
+  log: () => ({ find: async () => null }),
   onFailure(error) {
     throw error
   },

@@ -48,6 +48,7 @@ export type {
 } from './library/crosswind.ts'
 export type { CrosswindOptions, DocumentOptions, Storage } from './library/options.ts'
 export type { StandardSchema } from './library/standard-schema.ts'
+export type { Before, Changed, Publication } from './library/validation.ts'
 export type { ReadableLog } from './log/log.ts'
 export type { Authorize, Permit } from './security/permits.ts'
 export { bearerIn } from './security/tickets.ts'
@@ -69,13 +70,15 @@ export async function createCrosswind(options: CrosswindOptions): Promise<Crossw
     settings,
     timers: processTimers,
     reserved: options.reservedNames,
-    onFailure: (error) => onFailure('stream-failed', 'A schema or a type of the application failed', error),
+    log: () => engine.current.log,
+    onFailure: (error) =>
+      onFailure('stream-failed', 'A schema, a type or `before` of the application failed', error),
   })
   const folder = folderOf(options)
   if (folder !== '') mkdirSync(folder, { recursive: true, mode: 0o700 })
   const yjs = channels.haveDocuments ? await import('./document/document-threads.ts') : null
 
-  const engine = await Engine.start({
+  const engine: Engine = await Engine.start({
     path,
     settings,
     channels,

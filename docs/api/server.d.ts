@@ -153,7 +153,7 @@ declare class Refusal extends Error {
   toJSON(): {
     readonly type: 'refused';
     readonly id: string | null;
-    readonly code: "aborted" | "bad-channel" | "bad-frame" | "bad-query" | "bad-request" | "bad-shape" | "bad-update" | "document-changed" | "document-deleted" | "document-full" | "draining" | "foreign-host" | "foreign-origin" | "headers-too-large" | "history-erased" | "id-taken" | "internal" | "invitation-expired" | "invitation-invalid" | "log-full" | "log-unavailable" | "no-session" | "no-stream" | "not-acceptable" | "not-found" | "not-invited-there" | "not-json" | "not-your-client" | "not-your-name" | "open-access" | "other-session" | "read-only-channel" | "read-only-invitation" | "reserved-name" | "session-expired" | "shared-document" | "silent" | "too-costly" | "too-fast" | "too-large" | "too-many-channels" | "too-many-connections" | "too-many-windows" | "too-much-begun" | "too-slow" | "update-gap" | "upgrade-required" | "wrong-method" | "wrong-type";
+    readonly code: "aborted" | "application-failed" | "bad-channel" | "bad-frame" | "bad-query" | "bad-request" | "bad-shape" | "bad-update" | "declined" | "document-changed" | "document-deleted" | "document-full" | "draining" | "foreign-host" | "foreign-origin" | "headers-too-large" | "history-erased" | "id-taken" | "internal" | "invitation-expired" | "invitation-invalid" | "log-full" | "log-unavailable" | "no-session" | "no-stream" | "not-acceptable" | "not-found" | "not-invited-there" | "not-json" | "not-your-client" | "not-your-name" | "open-access" | "other-session" | "read-only-channel" | "read-only-invitation" | "reserved-name" | "session-expired" | "shared-document" | "silent" | "too-costly" | "too-fast" | "too-large" | "too-many-channels" | "too-many-connections" | "too-many-windows" | "too-much-begun" | "too-slow" | "update-gap" | "upgrade-required" | "wrong-method" | "wrong-type";
     readonly message: string;
     readonly retryAfterMs?: number;
   };
@@ -329,6 +329,7 @@ declare const statuses: {
   readonly 'not-your-client': 403;
   readonly 'read-only-channel': 403;
   readonly 'too-many-channels': 403;
+  readonly declined: 403;
   readonly 'not-found': 404;
   readonly 'wrong-method': 405;
   readonly 'not-acceptable': 406;
@@ -355,6 +356,7 @@ declare const statuses: {
   readonly 'too-many-windows': 503;
   readonly 'too-many-connections': 503;
   readonly 'too-much-begun': 503;
+  readonly 'application-failed': 503;
   readonly 'log-unavailable': 503;
   readonly 'log-full': 503;
 };
@@ -416,7 +418,7 @@ declare namespace documents_d_exports {
   export { BadUpdate, Schema, Tasks, anySchema, contentNumbers, performTasks, shorten };
 }
 declare namespace index_d_exports {
-  export { Authorize, Bodies, Caller, ChannelInfo, ChannelRule, ChannelType, Check, ClientInfo, Content, Crosswind, CrosswindOptions, DocumentOptions, DocumentUpdate, Documents, Draft, Expiry, Fold, Gate, JsonRule, Keep, Kind, KindRules, Limiter, Listening, Message, Misfit, Permit, Prepare, ReadableLog, Received, Refusal, Revoked, StandardSchema, Storage, Store, Stored, TooCostly, UpdateBody, YjsRule, bearerIn, createCrosswind, jsonPieces, serverOptions };
+  export { Authorize, Before, Bodies, Caller, Changed, ChannelInfo, ChannelRule, ChannelType, Check, ClientInfo, Content, Crosswind, CrosswindOptions, DocumentOptions, DocumentUpdate, Documents, Draft, Expiry, Fold, Gate, JsonRule, Keep, Kind, KindRules, Limiter, Listening, Message, Misfit, Permit, Prepare, Publication, ReadableLog, Received, Refusal, Revoked, StandardSchema, Storage, Store, Stored, TooCostly, UpdateBody, YjsRule, bearerIn, createCrosswind, jsonPieces, serverOptions };
 }
 declare namespace log_file_d_exports {
   export { LogFileError, checkLogFile, copyLogFile, isLocked };
@@ -630,6 +632,7 @@ interface JsonMessage<Data> {
 interface JsonRule {
   readonly kind: 'json';
   readonly validate?: StandardSchema;
+  before?(message: Publication): Changed | Promise<Changed>;
   readonly keep?: Keep;
   readonly latest?: boolean;
 }
@@ -710,6 +713,14 @@ interface Permit {
   readonly user?: string;
   readonly account?: string;
   readonly maxMessageBytes?: number;
+}
+interface Publication<Data = unknown> {
+  readonly channel: string;
+  readonly data: Data;
+  readonly id: string;
+  readonly from: string;
+  readonly user: string | null;
+  readonly at: number;
 }
 interface Publishing {
   readonly id?: string;
@@ -800,7 +811,11 @@ type Authorize = (asking: {
   readonly headers: IncomingHttpHeaders;
   readonly token: string | null;
 }) => Answer | Promise<Answer>;
+type Before<Data = unknown> = (message: Publication<Data>) => Changed | Promise<Changed>;
 type ByHttp<Place> = Readonly<Record<HttpVersion, Place> & Partial<Record<WindowHttp, Place>>>;
+type Changed = {
+  readonly data: unknown;
+} | undefined | void;
 type ChannelRule = JsonRule | YjsRule | ChannelType;
 type Check = (value: unknown) => Misfit | null;
 type Client = readonly unknown[];

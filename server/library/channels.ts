@@ -9,7 +9,7 @@ import {
   type Kind,
   type Message,
 } from '../../protocol/messages.ts'
-import { isRefusal, Refusal } from '../../protocol/refusal.ts'
+import { idTaken, isRefusal, Refusal } from '../../protocol/refusal.ts'
 import type { Timers } from '../../protocol/time.ts'
 import { upsert } from '../../protocol/upsert.ts'
 import { refuseOthers } from '../../scripts/suggestion.ts'
@@ -28,15 +28,15 @@ import { jsonBody } from '../channels/shapes.ts'
 import type { EngineSettings } from '../config/engine-settings.ts'
 import { admitDraft, admitOwnDraft, admitStates, applicationName, jsonState } from '../hub/admission.ts'
 import type { Step } from '../hub/writer.ts'
-import { keptAsText, parsed } from '../log/kept-json.ts'
-import type { Log } from '../log/log.ts'
+import { keptAsText } from '../log/kept-json.ts'
+import { keyOf, type Log } from '../log/log.ts'
 import { limitsOf } from '../log/open-log.ts'
 import type { Grant } from '../security/grants.ts'
 import { isPattern } from '../security/permits.ts'
 import type { Admission } from '../transports/transport.ts'
 import { isSchema, type StandardSchema } from './standard-schema.ts'
 import { catchExpiryErrors, checkType } from './type-check.ts'
-import { Validation } from './validation.ts'
+import { type Changed, isSameAsSent, type Publication, Validation } from './validation.ts'
 
 /** Rule for a channel, or for all whose names begin with the text before a final `*`. */
 export type ChannelRule = JsonRule | YjsRule | ChannelType
@@ -48,6 +48,9 @@ export interface JsonRule {
    * be asynchronous; then each client's messages wait for the one before.
    */
   readonly validate?: StandardSchema
+  /** See `Before`. Not called for what the application itself publishes. */
+  // A method: the application may say what data it gets.
+  before?(message: Publication): Changed | Promise<Changed>
   /** How much each of the channels keeps, if that is less than `limits` allow the whole log. */
   readonly keep?: Keep
   /** Whether only the newest message matters: a slow client is not sent those before it. */
@@ -72,7 +75,9 @@ interface ChannelsParts {
   readonly rules: Readonly<Record<string, ChannelRule>>
   readonly settings: LogSettings
   readonly timers: Timers
-  /** Receives errors of the application's schemas and types. */
+  /** The log in use. */
+  readonly log: () => Pick<Log, 'find'>
+  /** Receives errors of the application's schemas, types and `before`. */
   readonly onFailure: (error: unknown) => void
   /** Names of senders that are the server's, besides those that it always has. */
   readonly reserved?: readonly string[] | undefined
@@ -83,6 +88,9 @@ export class Channels implements Admission {
   readonly #rules: readonly (readonly [pattern: string, rule: ChannelRule])[]
   readonly #types: readonly (readonly [pattern: string, type: ChannelType])[]
   readonly #validation: Validation
+  readonly #log: ChannelsParts['log']
+  /** Messages that `before` has not answered yet, by `keyOf`. */
+  readonly #intercepted = new Map<string, { readonly draft: Draft; readonly completed: Promise<Draft> }>()
   readonly haveDocuments: boolean
   readonly typeOf: TypeOf
   readonly #reserved: readonly string[]
@@ -90,10 +98,11 @@ export class Channels implements Admission {
   readonly #states = new WeakMap<ChannelType, Admission['awareness']>()
 
   /** Throws an `Error` that names what does not fit. */
-  constructor({ rules, settings, timers, onFailure, reserved = [] }: ChannelsParts) {
+  constructor({ rules, settings, timers, log, onFailure, reserved = [] }: ChannelsParts) {
     const { limits } = settings
     this.#rules = Object.entries(rules)
     this.#reserved = reserved
+    this.#log = log
     this.#validation = new Validation({ limits, timers, onFailure })
     this.#anyState = admitStates(jsonState(limits.stateBytes))
     for (const [pattern, rule] of this.#rules) {
@@ -178,7 +187,7 @@ export class Channels implements Admission {
 
   /**
    * Returns what is stored. Throws or rejects with a `Refusal`: 400 `bad-channel` or `bad-shape`, 503
-   * `too-much-begun`. `connection` is the sender's, null for the application itself.
+   * `too-much-begun`, and those of `before`. `connection` is the sender's, null for the application itself.
    */
   readonly complete = (
     draft: Draft,
@@ -189,10 +198,29 @@ export class Channels implements Admission {
     if (connection === null) admitOwnDraft(draft, this.typeOf)
     if (isOwn(rule)) mustNameNobody(draft)
     const { user } = grant
-    const named = withUser(draft, user)
-    const schema = isJson(rule) ? rule.validate : undefined
-    if (!schema) return keptAsText(named)
-    return this.#validation.run(named as Draft<'json'>, schema, connection && (user ?? connection))
+    const named = withUser(draft, user) as Draft<'json'>
+    const account = connection && (user ?? connection)
+    const { validate, before }: Partial<JsonRule> = isJson(rule) ? rule : {}
+    const validated = () => (validate ? this.#validation.run(named, validate, account) : keptAsText(named))
+    if (!before || account === null) return validated()
+    return this.#once(named, async () => this.#validation.before(await validated(), before, account))
+  }
+
+  /**
+   * Completes a draft, unless the log has its message: then returns that. A repeat that arrives meanwhile
+   * gets the same result. Rejects with a `Refusal` (409 `id-taken`) too.
+   */
+  async #once(draft: Draft, complete: () => Promise<Draft>): Promise<Draft> {
+    const stored = await this.#log().find(draft)
+    const key = keyOf(draft)
+    const earlier = this.#intercepted.get(key)
+    const known = stored ?? earlier?.draft
+    if (known && !isSame(draft, known)) throw idTaken(draft)
+    if (stored) return draftOf(stored)
+    if (earlier) return earlier.completed
+    const completed = complete().finally(() => this.#intercepted.delete(key))
+    this.#intercepted.set(key, { draft, completed })
+    return completed
   }
 
   #find(channel: string): ChannelRule | undefined {
@@ -213,7 +241,7 @@ function typeFrom(rule: ChannelRule, onFailure: (error: unknown) => void): Chann
 }
 
 /** Fields that a rule of each kind may declare. */
-const ruleNames = { json: ['kind', 'validate', 'keep', 'latest'], yjs: ['kind', 'owners'] } as const
+const ruleNames = { json: ['kind', 'validate', 'before', 'keep', 'latest'], yjs: ['kind', 'owners'] } as const
 
 function checkRule(what: string, rule: ChannelRule): void {
   if (typeof rule === 'object' && rule !== null && isOwn(rule)) {
@@ -231,6 +259,9 @@ function checkRule(what: string, rule: ChannelRule): void {
     if (value !== undefined && typeof value !== 'boolean')
       throw new Error(`${what}.${name} is ${JSON.stringify(value)}; it must be true or false.`)
   }
+  const before: unknown = Object(rule).before
+  if (before !== undefined && typeof before !== 'function')
+    throw new Error(`${what}.before is ${JSON.stringify(before)}; it must be a function.`)
   const schema: unknown = 'validate' in rule ? rule.validate : undefined
   if (schema !== undefined && !isSchema(schema))
     throw new Error(
@@ -283,17 +314,23 @@ export function acceptRepeats(log: Pick<Log, 'find'>): Step {
 }
 
 /** A client's repeat has the time of the first; an application may publish again later. */
-function isSame(draft: Draft, known: Message): boolean {
+function isSame(draft: Draft, known: Draft): boolean {
   const isSent = draft.from === applicationName || draft.at === known.at
   if (!isSent || draft.kind !== known.kind) return false
+  if (draft.kind === 'json') return isSameAsSent(draft.body as Bodies['json'], known.body as Bodies['json'])
   return isDeepStrictEqual(sentIn(draft), sentIn(known))
 }
 
+const draftOf = ({ id, channel, kind, from, at, body }: Message): Draft => ({
+  id,
+  channel,
+  kind,
+  from,
+  at,
+  body,
+})
+
 function sentIn({ kind, body }: Pick<Draft, 'kind' | 'body'>): unknown {
-  if (kind === 'json') {
-    const { data, digest } = parsed(body as Bodies['json'])
-    return digest ?? data
-  }
   if (kind === 'update') return (body as Bodies['update']).update
   const { user: _, ...sent } = body as { readonly user?: string }
   return sent

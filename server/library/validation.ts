@@ -1,18 +1,44 @@
-// Runs an application's schemas: messages that wait for them count in a budget, and have a time limit.
+// Runs an application's schemas and `before`: what waits for them counts in a budget, and has a time limit.
 
 import { hash } from 'node:crypto'
+import { inspect, isDeepStrictEqual } from 'node:util'
 import { maxJsonDepth, measureJson } from '../../protocol/json-depth.ts'
-import type { Draft } from '../../protocol/messages.ts'
+import type { Bodies, Draft } from '../../protocol/messages.ts'
 import { Refusal } from '../../protocol/refusal.ts'
 import type { Timers } from '../../protocol/time.ts'
+import { refuseOthers } from '../../scripts/suggestion.ts'
 import type { EngineSettings } from '../config/engine-settings.ts'
-import { keptBody } from '../log/kept-json.ts'
+import { keptBody, parsed } from '../log/kept-json.ts'
 import { inWords, type StandardSchema } from './standard-schema.ts'
+
+/** A message that a client publishes. */
+export interface Publication<Data = unknown> {
+  readonly channel: string
+  /** A copy, as the channel's schema returned it. */
+  readonly data: Data
+  readonly id: string
+  /** Name of the sender. */
+  readonly from: string
+  /** As `authorize` names it; null if it names none. */
+  readonly user: string | null
+  /** The sender's time, ms since the epoch. */
+  readonly at: number
+}
+
+/** Data to be stored instead; nothing leaves the message as it is. */
+// biome-ignore lint/suspicious/noConfusingVoidType: a function without a return statement.
+export type Changed = { readonly data: unknown } | undefined | void
+
+/**
+ * Called before a client's message is stored. A `Refusal` that it throws reaches the client. After any
+ * other error, and when it takes longer than `limits.bodySeconds`, the client sends the message again.
+ */
+export type Before<Data = unknown> = (message: Publication<Data>) => Changed | Promise<Changed>
 
 interface ValidationParts {
   readonly limits: Pick<EngineSettings['limits'], 'connectionBytes' | 'unfinishedBytes' | 'bodySeconds'>
   readonly timers: Pick<Timers, 'later'>
-  /** Receives the errors of schemas. */
+  /** Receives the errors of schemas and of `before`. */
   readonly onFailure: (error: unknown) => void
 }
 
@@ -35,7 +61,7 @@ export class Validation {
     this.#parts = parts
   }
 
-  /** Approximate size of the messages that wait for schemas. */
+  /** Approximate size of the messages that wait. */
   get waitingBytes(): number {
     return this.#bytes
   }
@@ -59,17 +85,42 @@ export class Validation {
       const completed = Promise.resolve(checked as Promise<Checked>).then((result) =>
         complete(draft, given, result),
       )
-      if (account === null) return completed.catch((error) => this.#fail(error, draft))
-      return this.#limited(completed, draft, account, parsedBytes(given))
+      const limited =
+        account === null
+          ? completed
+          : this.#limited(completed, `validate, of channel "${draft.channel}"`, account, parsedBytes(given))
+      return limited.catch((error) => this.#fail(error, draft))
     } catch (error) {
       return this.#fail(error, draft)
     }
   }
 
-  /** The application holds what it checks until it has finished, even after the sender was told. */
+  /**
+   * Resolves to the draft with the data that `before` returns. Rejects with a `Refusal`: that of `before`,
+   * 503 `application-failed` or `too-much-begun`. `account` is charged for the memory.
+   */
+  async before(draft: Draft<'json'>, before: Before, account: unknown): Promise<Draft<'json'>> {
+    const { channel, id } = draft
+    const bytes = parsedBytes(JSON.stringify(parsed(draft.body).data))
+    if (!this.#hasRoom(account, bytes)) throw this.#tooMuch(id)
+    const what = `before, of channel "${channel}"`
+    try {
+      return await this.#limited(changedBy(before, draft, what), what, account, bytes)
+    } catch (error) {
+      if (error instanceof Refusal) throw error.about(id)
+      this.#parts.onFailure(error)
+      const sentence = `The application failed on this message (before, of channel "${channel}"); send it again.`
+      throw new Refusal('application-failed', sentence, id, againAfterMs, error)
+    }
+  }
+
+  /**
+   * The application holds what it checks until it has finished, even after the sender was told. `what`
+   * begins the sentence of the error when it takes too long.
+   */
   #limited(
     completed: Promise<Draft<'json'>>,
-    draft: Draft<'json'>,
+    what: string,
     account: unknown,
     bytes: number,
   ): Promise<Draft<'json'>> {
@@ -77,14 +128,13 @@ export class Validation {
     const { promise, resolve, reject } = Promise.withResolvers<Draft<'json'>>()
     this.#change(account, bytes)
     const stopTimer = timers.later(() => {
-      const took = `took longer than ${limits.bodySeconds} s (limits.bodySeconds)`
-      reject(new Error(`validate, of channel "${draft.channel}", ${took}.`))
+      reject(new Error(`${what}, took longer than ${limits.bodySeconds} s (limits.bodySeconds).`))
     }, limits.bodySeconds * 1000)
     completed.then(resolve, reject).finally(() => {
       stopTimer()
       this.#change(account, -bytes)
     })
-    return promise.catch((error) => this.#fail(error, draft))
+    return promise
   }
 
   /** One larger item is accepted if it is the only one of its account. */
@@ -104,7 +154,7 @@ export class Validation {
 
   #tooMuch(id: string): Refusal {
     const { connectionBytes, unfinishedBytes } = this.#parts.limits
-    const sentence = `Too many messages wait for the application's validation (${connectionBytes} bytes of one client, limits.connectionBytes; ${unfinishedBytes} of all, limits.unfinishedBytes); let some finish, then retry.`
+    const sentence = `Too many messages wait for the application (${connectionBytes} bytes of one client, limits.connectionBytes; ${unfinishedBytes} of all, limits.unfinishedBytes); let some finish, then retry.`
     return new Refusal('too-much-begun', sentence, id, againAfterMs)
   }
 
@@ -127,6 +177,34 @@ function complete(draft: Draft<'json'>, given: string, result: Checked): Draft<'
   const digest = text === given ? undefined : digestOf(given)
   return { ...draft, body: keptBody(text, { user, digest }) }
 }
+
+async function changedBy(before: Before, draft: Draft<'json'>, what: string): Promise<Draft<'json'>> {
+  const { id, channel, from, at, body } = draft
+  const { data, user, digest } = parsed(body)
+  const given = JSON.stringify(data)
+  const changed: unknown = await before({ channel, data, id, from, user: user ?? null, at })
+  if (changed === undefined) return draft
+  if (typeof changed !== 'object' || changed === null || !('data' in changed)) {
+    const must = 'it must return { data }, or nothing, or throw a Refusal'
+    throw new TypeError(`${what}, returned ${inspect(changed, { depth: 0 })}; ${must}.`)
+  }
+  refuseOthers(`What ${what}, returned`, changed, ['data'])
+  const text = jsonOf(changed.data, what)
+  return text === given
+    ? draft
+    : { ...draft, body: keptBody(text, { user, digest: digest ?? digestOf(given) }) }
+}
+
+/** Whether two bodies were the same when they were sent, whatever the application made of them. */
+export function isSameAsSent(one: Bodies['json'], other: Bodies['json']): boolean {
+  const first = parsed(one)
+  const second = parsed(other)
+  if (first.digest === undefined && second.digest === undefined)
+    return isDeepStrictEqual(first.data, second.data)
+  return digestIn(first) === digestIn(second)
+}
+
+const digestIn = ({ digest, data }: Bodies['json']) => digest ?? digestOf(JSON.stringify(data))
 
 const digestLength = 22
 
