@@ -4,8 +4,9 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { processTimers } from '../scripts/process.ts'
 import { Engine } from './engine.ts'
+import { ChannelListeners } from './library/channel-listeners.ts'
 import { Channels } from './library/channels.ts'
-import { Crosswind } from './library/crosswind.ts'
+import { type ClientMovement, Crosswind, type Received } from './library/crosswind.ts'
 import {
   type CrosswindOptions,
   checkOptions,
@@ -35,14 +36,19 @@ export type {
 export type { Check, Misfit } from './channels/shapes.ts'
 export { type Documents, TooCostly } from './document/document-worker.ts'
 export { serverOptions } from './http/server-options.ts'
+export type { Movement } from './hub/movements.ts'
+export type { ConnectedClient } from './hub/registry.ts'
 export type { Caller, Limiter } from './library/caller.ts'
 export type { ChannelRule, JsonRule, YjsRule } from './library/channels.ts'
 export type {
   ChannelInfo,
   ClientInfo,
+  ClientListener,
+  ClientMovement,
   Crosswind,
   DocumentUpdate,
   Listening,
+  MessageListener,
   Received,
   Stored,
 } from './library/crosswind.ts'
@@ -74,6 +80,10 @@ export async function createCrosswind(options: CrosswindOptions): Promise<Crossw
     onFailure: (error) =>
       onFailure('stream-failed', 'A schema, a type or `before` of the application failed', error),
   })
+  const listenerFailed = (error: unknown) =>
+    onFailure('part-failed', 'A listener of the application failed', error)
+  const messageListeners = new ChannelListeners<Received>(listenerFailed)
+  const clientListeners = new ChannelListeners<ClientMovement>(listenerFailed)
   const folder = folderOf(options)
   if (folder !== '') mkdirSync(folder, { recursive: true, mode: 0o700 })
   const yjs = channels.haveDocuments ? await import('./document/document-threads.ts') : null
@@ -101,6 +111,8 @@ export async function createCrosswind(options: CrosswindOptions): Promise<Crossw
     holdMs,
     drainMs,
     signal,
+    onMoved: (movement, channel, client) =>
+      clientListeners.tell(channel, () => ({ movement, channel, client: { ...client } })),
     onFailure,
   })
   const failed = 'The log was replaced, and the new one could not be opened; restart the server.'
@@ -113,6 +125,8 @@ export async function createCrosswind(options: CrosswindOptions): Promise<Crossw
     folder,
     drainMs,
     showRefusal: options.showRefusal,
+    messageListeners,
+    clientListeners,
   })
 }
 

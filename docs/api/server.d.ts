@@ -85,6 +85,8 @@ declare class Crosswind {
   };
   readonly clients: () => readonly ClientInfo[];
   readonly clientCount: (channel?: string) => number;
+  readonly clientsOn: (channel: string) => Promise<readonly ConnectedClient[]>;
+  readonly watchClients: (pattern: string, listener: ClientListener) => (() => void);
   readonly monitor: ({ after }?: {
     readonly after?: number;
   }) => MonitorReply;
@@ -98,6 +100,7 @@ declare class Crosswind {
   readonly rateLimit: (perSecond: number, sentence: string) => Limiter;
   readonly metrics: () => Promise<string>;
   readonly publish: (channel: string, data: unknown, { id, user, kind, from, at }?: Publishing) => Promise<Stored>;
+  readonly on: <Data = unknown>(pattern: string, listener: MessageListener<Data>) => (() => void);
   readonly read: (channel: string, { after }?: {
     readonly after?: number;
   }) => AsyncGenerator<Received>;
@@ -418,7 +421,7 @@ declare namespace documents_d_exports {
   export { BadUpdate, Schema, Tasks, anySchema, contentNumbers, performTasks, shorten };
 }
 declare namespace index_d_exports {
-  export { Authorize, Before, Bodies, Caller, Changed, ChannelInfo, ChannelRule, ChannelType, Check, ClientInfo, Content, Crosswind, CrosswindOptions, DocumentOptions, DocumentUpdate, Documents, Draft, Expiry, Fold, Gate, JsonRule, Keep, Kind, KindRules, Limiter, Listening, Message, Misfit, Permit, Prepare, Publication, ReadableLog, Received, Refusal, Revoked, StandardSchema, Storage, Store, Stored, TooCostly, UpdateBody, YjsRule, bearerIn, createCrosswind, jsonPieces, serverOptions };
+  export { Authorize, Before, Bodies, Caller, Changed, ChannelInfo, ChannelRule, ChannelType, Check, ClientInfo, ClientListener, ClientMovement, ConnectedClient, Content, Crosswind, CrosswindOptions, DocumentOptions, DocumentUpdate, Documents, Draft, Expiry, Fold, Gate, JsonRule, Keep, Kind, KindRules, Limiter, Listening, Message, MessageListener, Misfit, Movement, Permit, Prepare, Publication, ReadableLog, Received, Refusal, Revoked, StandardSchema, Storage, Store, Stored, TooCostly, UpdateBody, YjsRule, bearerIn, createCrosswind, jsonPieces, serverOptions };
 }
 declare namespace log_file_d_exports {
   export { LogFileError, checkLogFile, copyLogFile, isLocked };
@@ -488,6 +491,11 @@ interface ClientInfo {
   readonly droppedMessages: number;
   readonly heardAt: number | null;
 }
+interface ClientMovement {
+  readonly movement: Movement;
+  readonly channel: string;
+  readonly client: ConnectedClient;
+}
 interface ConfigKey extends FieldNotes {
   readonly key: string;
   readonly meaning: string;
@@ -497,6 +505,12 @@ interface ConfigKey extends FieldNotes {
   readonly initial: unknown;
   readonly schema: z.ZodType;
   readonly group: string | null;
+}
+interface ConnectedClient {
+  readonly id: string;
+  readonly user: string | null;
+  readonly mode: string;
+  readonly since: number;
 }
 interface Content {
   readonly channel: string;
@@ -819,6 +833,7 @@ type Changed = {
 type ChannelRule = JsonRule | YjsRule | ChannelType;
 type Check = (value: unknown) => Misfit | null;
 type Client = readonly unknown[];
+type ClientListener = (moved: ClientMovement) => unknown;
 type Clock = () => number;
 type ConnectHandler = (request: Http2ServerRequest, response: Http2ServerResponse | Duplex) => void;
 type Durability = 'process' | 'machine';
@@ -835,6 +850,8 @@ type Kind = keyof Bodies;
 type Level = 'info' | 'warn' | 'error' | 'fatal';
 type Limiter = (caller: Pick<Caller, 'connection'>) => void;
 type LogHook = (log: ReadableLog) => End | undefined;
+type MessageListener<Data = unknown> = (message: Received<Data>) => unknown;
+type Movement = 'joined' | 'left';
 type OnMessage = (message: Message, cursor: string, text?: string) => void;
 type OutputCode = keyof typeof outputLevels;
 type Ports = ByHttp<number>;

@@ -122,6 +122,23 @@ export class Channels implements Admission {
     return typesByName(this.#types.map(([pattern, type]) => [pattern, withDocumentRules(type, documents)]))
   }
 
+  /**
+   * Checks the channels that a function of the application is for: a name, or a prefix and `*`. Throws an
+   * `Error` if none of them is declared. `what` begins the sentence.
+   */
+  mustDeclare(what: string, pattern: unknown): void {
+    if (!isPattern(pattern))
+      throw new Error(
+        `${what}: ${JSON.stringify(pattern)} is no channel's name, nor the beginning of one and *.`,
+      )
+    const isMet = ([declared]: readonly [string, ...unknown[]]) =>
+      fits(declared, pattern.replace(/\*$/, '')) || fits(pattern, declared.replace(/\*$/, ''))
+    if (!this.#rules.some(isMet))
+      throw new Error(
+        `${what}: no channel "${pattern}" is declared; declare it, or a prefix of it and *, in channels.`,
+      )
+  }
+
   /** Throws a `Refusal` (400 `bad-channel`) if the application has not declared it. */
   typeFor(channel: string): ChannelType {
     this.ruleFor(channel)
