@@ -822,6 +822,7 @@ type AnyRequest = IncomingMessage | Http2ServerRequest;
 type AnyResponse = ServerResponse | Http2ServerResponse;
 type AnyServer = EventEmitter;
 type Authorize = (asking: {
+  readonly request: AnyRequest;
   readonly headers: IncomingHttpHeaders;
   readonly token: string | null;
 }) => Answer | Promise<Answer>;

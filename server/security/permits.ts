@@ -5,7 +5,7 @@ import { inspect } from 'node:util'
 import { cutText } from '../../protocol/graphemes.ts'
 import { isChannelName } from '../../protocol/messages.ts'
 import { refuseOthers } from '../../scripts/suggestion.ts'
-import type { Rights } from './grants.ts'
+import type { AnyRequest, Rights } from './grants.ts'
 
 /** Rights that the application grants. Channels by name, or by a prefix and `*`. */
 export interface Permit {
@@ -34,6 +34,11 @@ export interface Permit {
  * throws, which the client receives.
  */
 export type Authorize = (asking: {
+  /**
+   * Node's own, with what middleware before Crosswind has added, such as a session. Its body must not be
+   * read. A WebSocket's has passed no middleware.
+   */
+  readonly request: AnyRequest
   readonly headers: IncomingHttpHeaders
   /** Posted to `session`, or a bearer token (RFC 6750); null without one. */
   readonly token: string | null
