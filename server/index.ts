@@ -21,7 +21,7 @@ import { isWorker, secretOfServer } from './workers/workers.ts'
 
 // A star: an application adds the kinds of its types to `Bodies` by declaration merging.
 export type * from '../protocol/bodies.ts'
-export { Refusal } from '../protocol/refusal.ts'
+export { Refusal, type RefusalCode } from '../protocol/refusal.ts'
 export type {
   ChannelType,
   Content,
@@ -35,6 +35,7 @@ export type {
 } from './channels/channel-type.ts'
 export type { Check, Misfit } from './channels/shapes.ts'
 export { type Documents, TooCostly } from './document/document-worker.ts'
+export type { ShowRefusal } from './http/refusals.ts'
 export { serverOptions } from './http/server-options.ts'
 export type { Movement } from './hub/movements.ts'
 export type { ConnectedClient } from './hub/registry.ts'
@@ -56,8 +57,10 @@ export type { CrosswindOptions, DocumentOptions, Storage } from './library/optio
 export type { StandardSchema } from './library/standard-schema.ts'
 export type { Before, Changed, Publication } from './library/validation.ts'
 export type { ReadableLog } from './log/log.ts'
-export type { Authorize, Permit } from './security/permits.ts'
+export type { AnyRequest } from './security/grants.ts'
+export type { Asking, Authorize, Permit } from './security/permits.ts'
 export { bearerIn } from './security/tickets.ts'
+export type { LogHook } from './serving.ts'
 export { jsonPieces } from './transports/answers.ts'
 
 /**

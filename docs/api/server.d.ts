@@ -421,7 +421,7 @@ declare namespace documents_d_exports {
   export { BadUpdate, Schema, Tasks, anySchema, contentNumbers, performTasks, shorten };
 }
 declare namespace index_d_exports {
-  export { Authorize, Before, Bodies, Caller, Changed, ChannelInfo, ChannelRule, ChannelType, Check, ClientInfo, ClientListener, ClientMovement, ConnectedClient, Content, Crosswind, CrosswindOptions, DocumentOptions, DocumentUpdate, Documents, Draft, Expiry, Fold, Gate, JsonRule, Keep, Kind, KindRules, Limiter, Listening, Message, MessageListener, Misfit, Movement, Permit, Prepare, Publication, ReadableLog, Received, Refusal, Revoked, StandardSchema, Storage, Store, Stored, TooCostly, UpdateBody, YjsRule, bearerIn, createCrosswind, jsonPieces, serverOptions };
+  export { AnyRequest, Asking, Authorize, Before, Bodies, Caller, Changed, ChannelInfo, ChannelRule, ChannelType, Check, ClientInfo, ClientListener, ClientMovement, ConnectedClient, Content, Crosswind, CrosswindOptions, DocumentOptions, DocumentUpdate, Documents, Draft, Expiry, Fold, Gate, JsonRule, Keep, Kind, KindRules, Limiter, Listening, LogHook, Message, MessageListener, Misfit, Movement, Permit, Prepare, Publication, ReadableLog, Received, Refusal, RefusalCode, Revoked, ShowRefusal, StandardSchema, Storage, Store, Stored, TooCostly, UpdateBody, YjsRule, bearerIn, createCrosswind, jsonPieces, serverOptions };
 }
 declare namespace log_file_d_exports {
   export { LogFileError, checkLogFile, copyLogFile, isLocked };
@@ -447,6 +447,11 @@ interface Answering {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   body?: unknown;
+}
+interface Asking {
+  readonly request: AnyRequest;
+  readonly headers: IncomingHttpHeaders;
+  readonly token: string | null;
 }
 interface Bodies {
   update: UpdateBody;
@@ -821,11 +826,7 @@ type Answer$1 = (request: AnyRequest, response: ServerResponse | Http2ServerResp
 type AnyRequest = IncomingMessage | Http2ServerRequest;
 type AnyResponse = ServerResponse | Http2ServerResponse;
 type AnyServer = EventEmitter;
-type Authorize = (asking: {
-  readonly request: AnyRequest;
-  readonly headers: IncomingHttpHeaders;
-  readonly token: string | null;
-}) => Answer | Promise<Answer>;
+type Authorize = (asking: Asking) => Answer | Promise<Answer>;
 type Before<Data = unknown> = (message: Publication<Data>) => Changed | Promise<Changed>;
 type ByHttp<Place> = Readonly<Record<HttpVersion, Place> & Partial<Record<WindowHttp, Place>>>;
 type Changed = {

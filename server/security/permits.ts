@@ -29,11 +29,8 @@ export interface Permit {
   readonly maxMessageBytes?: number
 }
 
-/**
- * Asks an application who may do what. Null, undefined or false refuses, and so does a `Refusal` that it
- * throws, which the client receives.
- */
-export type Authorize = (asking: {
+/** What an application decides by. */
+export interface Asking {
   /**
    * Node's own, with what middleware before Crosswind has added, such as a session. Its body must not be
    * read. A WebSocket's has passed no middleware.
@@ -42,7 +39,13 @@ export type Authorize = (asking: {
   readonly headers: IncomingHttpHeaders
   /** Posted to `session`, or a bearer token (RFC 6750); null without one. */
   readonly token: string | null
-}) => Answer | Promise<Answer>
+}
+
+/**
+ * Asks an application who may do what. Null, undefined or false refuses, and so does a `Refusal` that it
+ * throws, which the client receives.
+ */
+export type Authorize = (asking: Asking) => Answer | Promise<Answer>
 
 type Answer = Permit | null | undefined | false
 
