@@ -3,7 +3,13 @@ import { test } from 'node:test'
 import { Refusal } from '../protocol/refusal.ts'
 import { createSeededRandom } from '../protocol/time.ts'
 import { countTo } from '../server/hub/hub-testing.ts'
-import { fingerprintFor, openGrant, refuseReading, refuseWriting } from '../server/security/grants.ts'
+import {
+  type AnyRequest,
+  fingerprintFor,
+  openGrant,
+  refuseReading,
+  refuseWriting,
+} from '../server/security/grants.ts'
 import { grantWith } from '../server/security/testing.ts'
 import { Access, makeInvitation, maxChannels, type Permission } from './access.ts'
 import { authorizerOf, hourMs, key, noon } from './access-testing.ts'
@@ -55,8 +61,11 @@ test('an invitation to as many documents as it may name gets a ticket, however l
   const query = new URLSearchParams({ key: 'k'.repeat(22) })
   for (const may of ['read', 'write'] as const) {
     const token = await makeInvitation({ channels, may, expiresAt: noon + hourMs }, key)
-    const { ticket } = await authorizer.ticketFor({}, token, fingerprintFor(query))
-    const { read, write } = await authorizer.grantFor({ url: `/?${query}&ticket=${ticket}`, headers: {} })
+    const { ticket } = await authorizer.ticketFor({ headers: {} } as AnyRequest, token, fingerprintFor(query))
+    const { read, write } = await authorizer.grantFor({
+      url: `/?${query}&ticket=${ticket}`,
+      headers: {},
+    } as AnyRequest)
     const rights = pageRights({ channels, may }, false)
     assert.deepEqual([new Set(read), new Set(write)], [new Set(rights.read), new Set(rights.write)])
   }

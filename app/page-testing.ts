@@ -10,9 +10,9 @@ import { RateLimit } from '../server/hub/rate-limit.ts'
 import { Caller } from '../server/library/caller.ts'
 import { Channels } from '../server/library/channels.ts'
 import { ampleLimits } from '../server/log/log-testing.ts'
-import type { Authorizer } from '../server/security/grants.ts'
+import type { AnyRequest, Authorizer } from '../server/security/grants.ts'
 import { ReadingRate } from '../server/transports/answers.ts'
-import { type AnyRequest, BodyReader } from '../server/transports/body-reader.ts'
+import { BodyReader } from '../server/transports/body-reader.ts'
 import { Budget } from '../server/transports/budget.ts'
 import type { EditRules } from './document/document-writes.ts'
 import { pageChannels, pageSenders } from './page-channels.ts'
@@ -43,6 +43,7 @@ export const channelsOfPage = new Channels({
   rules: pageChannels(anyContent, ampleLimits),
   settings: defaultEngine,
   timers: createManualTime(),
+  log: () => ({ find: async () => null }),
   onFailure(error) {
     throw error
   },

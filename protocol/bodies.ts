@@ -61,14 +61,14 @@ interface Content {
   readonly data?: unknown
   /** Instead of `data`: bytes in base64 (RFC 4648, 4). */
   readonly bytes?: string | undefined
+  /** Digest of the content as sent, if the application has changed it: identifies a repeat. */
+  readonly digest?: string | undefined
 }
 
 /** An application's own message, on a channel that it has declared for it. Without content, it was erased. */
 interface JsonBody extends Content {
   /** The sender's user, as the application names it: only in messages. */
   readonly user?: string | undefined
-  /** Digest of the content as sent, if the application has changed it: identifies a repeat. */
-  readonly digest?: string | undefined
   /** When the content was changed or erased, as the log reads it: the `acceptedAt` of the newest change. */
   readonly changedAt?: number | undefined
 }

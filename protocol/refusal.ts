@@ -26,6 +26,7 @@ export const statuses = {
   'not-your-message': 403,
   'read-only-channel': 403,
   'too-many-channels': 403,
+  declined: 403,
   'not-found': 404,
   // 501 for CONNECT.
   'wrong-method': 405,
@@ -53,6 +54,7 @@ export const statuses = {
   'too-many-windows': 503,
   'too-many-connections': 503,
   'too-much-begun': 503,
+  'application-failed': 503,
   'log-unavailable': 503,
   'log-full': 503,
 } as const

@@ -4,8 +4,9 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { processTimers } from '../scripts/process.ts'
 import { Engine } from './engine.ts'
+import { ChannelListeners } from './library/channel-listeners.ts'
 import { Channels } from './library/channels.ts'
-import { Crosswind } from './library/crosswind.ts'
+import { type ClientMovement, Crosswind, type Received } from './library/crosswind.ts'
 import {
   type CrosswindOptions,
   checkOptions,
@@ -20,7 +21,7 @@ import { isWorker, secretOfServer } from './workers/workers.ts'
 
 // A star: an application adds the kinds of its types to `Bodies` by declaration merging.
 export type * from '../protocol/bodies.ts'
-export { Refusal } from '../protocol/refusal.ts'
+export { Refusal, type RefusalCode } from '../protocol/refusal.ts'
 export type {
   ChannelType,
   Content,
@@ -34,23 +35,32 @@ export type {
 } from './channels/channel-type.ts'
 export type { Check, Misfit } from './channels/shapes.ts'
 export { type Documents, TooCostly } from './document/document-worker.ts'
+export type { ShowRefusal } from './http/refusals.ts'
 export { serverOptions } from './http/server-options.ts'
+export type { Movement } from './hub/movements.ts'
+export type { ConnectedClient } from './hub/registry.ts'
 export type { Caller, Limiter } from './library/caller.ts'
 export type { ChannelRule, JsonRule, YjsRule } from './library/channels.ts'
 export type {
   ChannelInfo,
   ClientInfo,
+  ClientListener,
+  ClientMovement,
   Crosswind,
   DocumentUpdate,
   Listening,
+  MessageListener,
   Received,
   Stored,
 } from './library/crosswind.ts'
 export type { CrosswindOptions, DocumentOptions, Storage } from './library/options.ts'
 export type { StandardSchema } from './library/standard-schema.ts'
+export type { Before, Changed, Publication } from './library/validation.ts'
 export type { ReadableLog } from './log/log.ts'
-export type { Authorize, Permit } from './security/permits.ts'
+export type { AnyRequest } from './security/grants.ts'
+export type { Asking, Authorize, Permit } from './security/permits.ts'
 export { bearerIn } from './security/tickets.ts'
+export type { LogHook } from './serving.ts'
 export { jsonPieces } from './transports/answers.ts'
 
 /**
@@ -69,13 +79,19 @@ export async function createCrosswind(options: CrosswindOptions): Promise<Crossw
     settings,
     timers: processTimers,
     reserved: options.reservedNames,
-    onFailure: (error) => onFailure('stream-failed', 'A schema or a type of the application failed', error),
+    log: () => engine.current.log,
+    onFailure: (error) =>
+      onFailure('stream-failed', 'A schema, a type or `before` of the application failed', error),
   })
+  const listenerFailed = (error: unknown) =>
+    onFailure('part-failed', 'A listener of the application failed', error)
+  const messageListeners = new ChannelListeners<Received>(listenerFailed)
+  const clientListeners = new ChannelListeners<ClientMovement>(listenerFailed)
   const folder = folderOf(options)
   if (folder !== '') mkdirSync(folder, { recursive: true, mode: 0o700 })
   const yjs = channels.haveDocuments ? await import('./document/document-threads.ts') : null
 
-  const engine = await Engine.start({
+  const engine: Engine = await Engine.start({
     path,
     settings,
     channels,
@@ -98,6 +114,8 @@ export async function createCrosswind(options: CrosswindOptions): Promise<Crossw
     holdMs,
     drainMs,
     signal,
+    onMoved: (movement, channel, client) =>
+      clientListeners.tell(channel, () => ({ movement, channel, client: { ...client } })),
     onFailure,
   })
   const failed = 'The log was replaced, and the new one could not be opened; restart the server.'
@@ -110,6 +128,8 @@ export async function createCrosswind(options: CrosswindOptions): Promise<Crossw
     folder,
     drainMs,
     showRefusal: options.showRefusal,
+    messageListeners,
+    clientListeners,
   })
 }
 

@@ -9,7 +9,7 @@ import type { Stored } from '../protocol/messages.ts'
 import type { EngineSettings } from './config/engine-settings.ts'
 import { answerErrors, reportFailure, type ShowRefusal } from './http/refusals.ts'
 import { RateLimit } from './hub/rate-limit.ts'
-import type { Authorizer, Grant } from './security/grants.ts'
+import type { AnyRequest, Authorizer, Grant } from './security/grants.ts'
 import {
   crossOrigin,
   mustBeAllowed,
@@ -19,7 +19,7 @@ import {
 } from './security/middleware.ts'
 import { sessionPath } from './security/tickets.ts'
 import { chargeAnswers, ReadingRate } from './transports/answers.ts'
-import { type AnyRequest, BodyReader, connectionOf } from './transports/body-reader.ts'
+import { BodyReader, connectionOf } from './transports/body-reader.ts'
 import { Budget, type BudgetLimits } from './transports/budget.ts'
 import { longPolling, polling } from './transports/polling.ts'
 import { sse } from './transports/sse.ts'

@@ -10,7 +10,7 @@ import type { Connections } from './http/connections.ts'
 import type { ShowRefusal } from './http/refusals.ts'
 import { createRequestHandler } from './http/requests.ts'
 import { createConnectHandler, createUpgradeHandler } from './http/websockets.ts'
-import { Hub } from './hub/hub.ts'
+import { Hub, type HubParts } from './hub/hub.ts'
 import { type App, createApp } from './koa-app.ts'
 import { acceptRepeats, type Channels } from './library/channels.ts'
 import { mountRoutes } from './library/routes.ts'
@@ -50,6 +50,7 @@ export interface ServingParts {
   readonly holdMs: number
   /** Reports errors that the server survives; the log's, streams' and the application's. */
   readonly onFailure: (code: OutputCode, what: string, error?: unknown) => void
+  readonly onMoved?: HubParts['onMoved']
   /** Called repeatedly while the server is cut off from its log. */
   readonly onCutOff: () => void
   /** The server's other processes; absent if there are none. */
@@ -156,6 +157,7 @@ export class Serving {
       meter: this.monitor,
       onFailure: (error) => onFailure('stream-failed', 'A window lost its stream', error),
       refusal: () => this.health.refusal(),
+      onMoved: parts.onMoved,
       steps: [acceptRepeats(log)],
       settings: { ...this.limits, heartbeatMs: settings.heartbeatMs },
     })

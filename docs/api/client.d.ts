@@ -391,6 +391,7 @@ interface ConnectionState extends Partial<LinkState> {
 interface Content {
   readonly data?: unknown;
   readonly bytes?: string | undefined;
+  readonly digest?: string | undefined;
 }
 interface Cursor {
   readonly epoch: string;
@@ -481,7 +482,6 @@ interface Follower {
 }
 interface JsonBody extends Content {
   readonly user?: string | undefined;
-  readonly digest?: string | undefined;
   readonly changedAt?: number | undefined;
 }
 interface JsonMessage<Data> {

@@ -85,6 +85,8 @@ declare class Crosswind {
   };
   readonly clients: () => readonly ClientInfo[];
   readonly clientCount: (channel?: string) => number;
+  readonly clientsOn: (channel: string) => Promise<readonly ConnectedClient[]>;
+  readonly watchClients: (pattern: string, listener: ClientListener) => (() => void);
   readonly monitor: ({ after }?: {
     readonly after?: number;
   }) => MonitorReply;
@@ -100,6 +102,7 @@ declare class Crosswind {
   readonly publish: (channel: string, data: unknown, options?: Publishing) => Promise<Stored>;
   readonly change: (channel: string, seq: number, data: unknown) => Promise<Stored>;
   readonly erase: (channel: string, seq: number) => Promise<Stored>;
+  readonly on: <Data = unknown>(pattern: string, listener: MessageListener<Data>) => (() => void);
   readonly read: (channel: string, { after }?: {
     readonly after?: number;
   }) => AsyncGenerator<Received>;
@@ -155,7 +158,7 @@ declare class Refusal extends Error {
   toJSON(): {
     readonly type: 'refused';
     readonly id: string | null;
-    readonly code: "aborted" | "bad-channel" | "bad-frame" | "bad-query" | "bad-request" | "bad-shape" | "bad-update" | "document-changed" | "document-deleted" | "document-full" | "draining" | "foreign-host" | "foreign-origin" | "headers-too-large" | "history-erased" | "id-taken" | "internal" | "invitation-expired" | "invitation-invalid" | "log-full" | "log-unavailable" | "no-session" | "no-stream" | "not-acceptable" | "not-found" | "not-invited-there" | "not-json" | "not-your-client" | "not-your-message" | "not-your-name" | "open-access" | "other-session" | "read-only-channel" | "read-only-invitation" | "reserved-name" | "session-expired" | "shared-document" | "silent" | "too-costly" | "too-fast" | "too-large" | "too-many-channels" | "too-many-connections" | "too-many-windows" | "too-much-begun" | "too-slow" | "update-gap" | "upgrade-required" | "wrong-method" | "wrong-type";
+    readonly code: "aborted" | "application-failed" | "bad-channel" | "bad-frame" | "bad-query" | "bad-request" | "bad-shape" | "bad-update" | "declined" | "document-changed" | "document-deleted" | "document-full" | "draining" | "foreign-host" | "foreign-origin" | "headers-too-large" | "history-erased" | "id-taken" | "internal" | "invitation-expired" | "invitation-invalid" | "log-full" | "log-unavailable" | "no-session" | "no-stream" | "not-acceptable" | "not-found" | "not-invited-there" | "not-json" | "not-your-client" | "not-your-message" | "not-your-name" | "open-access" | "other-session" | "read-only-channel" | "read-only-invitation" | "reserved-name" | "session-expired" | "shared-document" | "silent" | "too-costly" | "too-fast" | "too-large" | "too-many-channels" | "too-many-connections" | "too-many-windows" | "too-much-begun" | "too-slow" | "update-gap" | "upgrade-required" | "wrong-method" | "wrong-type";
     readonly message: string;
     readonly retryAfterMs?: number;
   };
@@ -332,6 +335,7 @@ declare const statuses: {
   readonly 'not-your-message': 403;
   readonly 'read-only-channel': 403;
   readonly 'too-many-channels': 403;
+  readonly declined: 403;
   readonly 'not-found': 404;
   readonly 'wrong-method': 405;
   readonly 'not-acceptable': 406;
@@ -358,6 +362,7 @@ declare const statuses: {
   readonly 'too-many-windows': 503;
   readonly 'too-many-connections': 503;
   readonly 'too-much-begun': 503;
+  readonly 'application-failed': 503;
   readonly 'log-unavailable': 503;
   readonly 'log-full': 503;
 };
@@ -419,7 +424,7 @@ declare namespace documents_d_exports {
   export { BadUpdate, Schema, Tasks, anySchema, contentNumbers, performTasks, shorten };
 }
 declare namespace index_d_exports {
-  export { Authorize, Bodies, Caller, ChannelInfo, ChannelRule, ChannelType, Check, ClientInfo, Content, Crosswind, CrosswindOptions, DocumentOptions, DocumentUpdate, Documents, Draft, Expiry, Fold, Gate, JsonRule, Keep, Kind, KindRules, Limiter, Listening, Message, Misfit, Permit, Prepare, ReadableLog, Received, Refusal, Revoked, StandardSchema, Storage, Store, Stored, TooCostly, UpdateBody, YjsRule, bearerIn, createCrosswind, jsonPieces, serverOptions };
+  export { AnyRequest, Asking, Authorize, Before, Bodies, Caller, Changed, ChannelInfo, ChannelRule, ChannelType, Check, ClientInfo, ClientListener, ClientMovement, ConnectedClient, Content, Crosswind, CrosswindOptions, DocumentOptions, DocumentUpdate, Documents, Draft, Expiry, Fold, Gate, JsonRule, Keep, Kind, KindRules, Limiter, Listening, LogHook, Message, MessageListener, Misfit, Movement, Permit, Prepare, Publication, ReadableLog, Received, Refusal, RefusalCode, Revoked, ShowRefusal, StandardSchema, Storage, Store, Stored, TooCostly, UpdateBody, YjsRule, bearerIn, createCrosswind, jsonPieces, serverOptions };
 }
 declare namespace log_file_d_exports {
   export { LogFileError, checkLogFile, copyLogFile, isLocked };
@@ -445,6 +450,11 @@ interface Answering {
   readonly req: IncomingMessage;
   readonly res: ServerResponse;
   body?: unknown;
+}
+interface Asking {
+  readonly request: AnyRequest;
+  readonly headers: IncomingHttpHeaders;
+  readonly token: string | null;
 }
 interface Bodies {
   update: UpdateBody;
@@ -494,6 +504,11 @@ interface ClientInfo {
   readonly droppedMessages: number;
   readonly heardAt: number | null;
 }
+interface ClientMovement {
+  readonly movement: Movement;
+  readonly channel: string;
+  readonly client: ConnectedClient;
+}
 interface ConfigKey extends FieldNotes {
   readonly key: string;
   readonly meaning: string;
@@ -504,6 +519,12 @@ interface ConfigKey extends FieldNotes {
   readonly schema: z.ZodType;
   readonly group: string | null;
 }
+interface ConnectedClient {
+  readonly id: string;
+  readonly user: string | null;
+  readonly mode: string;
+  readonly since: number;
+}
 interface Content {
   readonly channel: string;
   readonly kinds: readonly Kind[];
@@ -513,6 +534,7 @@ interface Content {
 interface Content$1 {
   readonly data?: unknown;
   readonly bytes?: string | undefined;
+  readonly digest?: string | undefined;
 }
 interface CrosswindOptions {
   readonly path: string;
@@ -626,7 +648,6 @@ interface Issue {
 }
 interface JsonBody extends Content$1 {
   readonly user?: string | undefined;
-  readonly digest?: string | undefined;
   readonly changedAt?: number | undefined;
 }
 interface JsonMessage<Data> {
@@ -644,6 +665,7 @@ interface JsonMessage<Data> {
 interface JsonRule {
   readonly kind: 'json';
   readonly validate?: StandardSchema;
+  before?(message: Publication): Changed | Promise<Changed>;
   readonly keep?: Keep;
   readonly latest?: boolean;
   readonly changes?: boolean;
@@ -725,6 +747,15 @@ interface Permit {
   readonly user?: string;
   readonly account?: string;
   readonly maxMessageBytes?: number;
+}
+interface Publication<Data = unknown> {
+  readonly channel: string;
+  readonly changes?: number;
+  readonly data: Data;
+  readonly id: string;
+  readonly from: string;
+  readonly user: string | null;
+  readonly at: number;
 }
 interface Publishing {
   readonly id?: string;
@@ -811,14 +842,16 @@ type Answer$1 = (request: AnyRequest, response: ServerResponse | Http2ServerResp
 type AnyRequest = IncomingMessage | Http2ServerRequest;
 type AnyResponse = ServerResponse | Http2ServerResponse;
 type AnyServer = EventEmitter;
-type Authorize = (asking: {
-  readonly headers: IncomingHttpHeaders;
-  readonly token: string | null;
-}) => Answer | Promise<Answer>;
+type Authorize = (asking: Asking) => Answer | Promise<Answer>;
+type Before<Data = unknown> = (message: Publication<Data>) => Changed | Promise<Changed>;
 type ByHttp<Place> = Readonly<Record<HttpVersion, Place> & Partial<Record<WindowHttp, Place>>>;
+type Changed = {
+  readonly data: unknown;
+} | undefined | void;
 type ChannelRule = JsonRule | YjsRule | ChannelType;
 type Check = (value: unknown) => Misfit | null;
 type Client = readonly unknown[];
+type ClientListener = (moved: ClientMovement) => unknown;
 type Clock = () => number;
 type ConnectHandler = (request: Http2ServerRequest, response: Http2ServerResponse | Duplex) => void;
 type Durability = 'process' | 'machine';
@@ -835,6 +868,8 @@ type Kind = keyof Bodies;
 type Level = 'info' | 'warn' | 'error' | 'fatal';
 type Limiter = (caller: Pick<Caller, 'connection'>) => void;
 type LogHook = (log: ReadableLog) => End | undefined;
+type MessageListener<Data = unknown> = (message: Received<Data>) => unknown;
+type Movement = 'joined' | 'left';
 type OnMessage = (message: Message, cursor: string, text?: string) => void;
 type OutputCode = keyof typeof outputLevels;
 type Ports = ByHttp<number>;

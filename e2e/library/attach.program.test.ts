@@ -15,7 +15,7 @@ import { ensureCertificate } from '../../certs/certificate.ts'
 import { type HttpVersion, modes } from '../../protocol/modes.ts'
 import { temporaryFolder } from '../../scripts/folder-testing.ts'
 import { openPort } from '../../scripts/open-port.ts'
-import { createCrosswind, serverOptions } from '../../server/index.ts'
+import { type CrosswindOptions, createCrosswind, serverOptions } from '../../server/index.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
 import { openJson } from '../conformance/contract-client.ts'
 
@@ -168,6 +168,40 @@ for (const [
       })
     })
 
+interface WithSession {
+  session?: { readonly user: string }
+}
+
+/** Each names the user of its session on Node's request. */
+const sessions: Readonly<
+  Record<string, (crosswind: Crosswind) => RequestListener | Promise<RequestListener>>
+> = {
+  Koa: (crosswind) =>
+    new Koa()
+      .use((ctx, next) => {
+        Object.assign(ctx.req, { session: { user: 'ada' } } satisfies WithSession)
+        return next()
+      })
+      .use(crosswind.koa())
+      .callback(),
+  Express: (crosswind) =>
+    express()
+      .use((request, _response, next) => {
+        Object.assign(request, { session: { user: 'ada' } } satisfies WithSession)
+        next()
+      })
+      .use(crosswind.express()),
+  Fastify: async (crosswind) => {
+    const app = fastify()
+    app.addHook('onRequest', async ({ raw }) => {
+      Object.assign(raw, { session: { user: 'ada' } } satisfies WithSession)
+    })
+    app.register(crosswind.fastify)
+    await app.ready()
+    return app.routing
+  },
+}
+
 /** Middleware of an application, before Crosswind: a session's cookie, a log, and a page for what is not there. */
 const chains: Readonly<
   Record<
@@ -215,11 +249,12 @@ async function serve(
   t: TestContext,
   listenerFor: (crosswind: Crosswind) => RequestListener | Promise<RequestListener>,
   version: HttpVersion = '1.1',
+  authorize: CrosswindOptions['authorize'] = 'everyone',
 ) {
   const crosswind = await createCrosswind({
     path: '/realtime',
     channels: { 'room.*': { kind: 'json' } },
-    authorize: 'everyone',
+    authorize,
   })
   const listener = await listenerFor(crosswind)
   const server =
@@ -264,6 +299,26 @@ for (const [name, version] of [
     assert.match(answers[2] ?? '', /"code":"wrong-method"/)
     assert.equal(answers[3], 'There is no such page.')
     assert.deepEqual(seen, expected)
+  })
+
+for (const [name, listenerFor] of Object.entries(sessions))
+  test(`${name}: authorize gets the request, with the session that middleware has added`, async (t) => {
+    const asked: unknown[] = []
+    const client = await serve(t, listenerFor, '1.1', ({ request, token }) => {
+      const user = (request as WithSession).session?.user
+      asked.push([request.headers.cookie, user, token])
+      return user === undefined ? null : { user, read: ['room.*'], write: ['room.*'] }
+    })
+    const headers = { ...message.headers, cookie: 'sid=7' }
+    for (const [path, body] of [
+      ['/realtime/messages', message.body],
+      ['/realtime/session', JSON.stringify({ token: 'key' })],
+    ] as const)
+      assert.equal((await client.ask({ method: 'POST', path, headers, body })).status, 200)
+    assert.deepEqual(asked, [
+      ['sid=7', 'ada', null],
+      ['sid=7', 'ada', 'key'],
+    ])
   })
 
 for (const version of ['1.1', '2'] as const)

@@ -171,6 +171,27 @@ test('a refused message rejects with a code, and the next ones pass', async (t) 
   assert.ok((await room.publish({ text: 'hello' })).seq > 0)
 })
 
+for (const mode of ['sse/1.1', 'websocket/1.1', 'long-polling/1.1'])
+  for (const token of [() => 'ada', undefined])
+    test(`over ${mode}, ${token ? 'with' : 'without'} a token, a client waits while authorize throws, and is not refused`, async (t) => {
+      const failures: unknown[] = []
+      let asked = 0
+      const { open } = await start(t, {
+        async authorize() {
+          asked += 1
+          if (asked < 3) throw new Error(`no database ${asked}`)
+          return { read: ['room.*'], write: ['room.*'] }
+        },
+        onFailure: (error) => failures.push(String(error)),
+      })
+      const opened = open({ modes: [mode], ...(token && { token }) })
+      opened.on('error', (error) => assert.fail(String(error)))
+      const room = opened.channel<Said>('room.1')
+      room.on('error', (error) => assert.fail(String(error)))
+      assert.equal((await room.publish({ text: 'hello' })).seq, 1)
+      assert.deepEqual(failures, ['Error: no database 1', 'Error: no database 2'])
+    })
+
 test('authorize decides who reads and writes what, by a token or a cookie', async (t) => {
   const asked: string[] = []
   const { open, origin } = await start(t, {

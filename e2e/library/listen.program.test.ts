@@ -11,10 +11,10 @@ import { type ConnectOptions, connect } from '../../client/connect.ts'
 import { type HttpVersion, httpVersions, type Mode, modeNamed } from '../../protocol/modes.ts'
 import { temporaryFolder } from '../../scripts/folder-testing.ts'
 import { openPort } from '../../scripts/open-port.ts'
-import { createCrosswind } from '../../server/index.ts'
+import { type ConnectedClient, createCrosswind } from '../../server/index.ts'
 import { createNodePlatform } from '../clients/client.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
-import { type Said, start } from './testing.ts'
+import { type Said, start, untilState } from './testing.ts'
 import { forkWorkers, startWithWorkers } from './workers-process.ts'
 
 const certificate = (t: TestContext) => ensureCertificate({ directory: temporaryFolder(t), now: new Date() })
@@ -238,4 +238,45 @@ test('several processes serve on the same ports: one log, one secret, one set of
   assert.deepEqual(names.toSorted(), ['log', 'worker-1', 'worker-2'])
   child.kill('SIGTERM')
   assert.deepEqual(await ended, [0, null])
+})
+
+test('with several processes a message passes `before` in a worker, the listeners of each hear it, and all clients are known', {
+  skip: process.platform !== 'linux' && 'the system spreads connections over processes only on Linux',
+}, async (t) => {
+  const { cert, certFile, keyFile } = await certificate(t)
+  const { ports } = await startWithWorkers(t, { certFile, keyFile })
+  const open = (user: string) =>
+    connectTo(t, ports, cert, modeNamed('websocket/1.1') as Mode, { token: () => user })
+  const heard: string[] = []
+  const { promise: isComplete, resolve: complete } = Promise.withResolvers<void>()
+  open('reader')
+    .channel<Said>('room.2', { from: 'start' })
+    .on('message', ({ data }) => {
+      heard.push(data.text)
+      if (heard.length === 5) complete()
+    })
+  const users = ['ada', 'ben', 'cem']
+  for (const connection of users.map(open)) {
+    await connection.channel<Said>('room.3').publish({ text: 'I am here' })
+    await untilState(connection, ({ status }) => status === 'open')
+  }
+  const answers = new Map<number, readonly string[]>()
+  for (let count = 0; count < 40 && answers.size < 2; count += 1) {
+    const http = connectHttp('2', `https://localhost:${ports['2']}`, cert)
+    const { body } = await http.ask({ path: '/clients' })
+    const { pid, clients } = JSON.parse(await textOf(body))
+    answers.set(pid, clients.map(({ user }: ConnectedClient) => user).toSorted())
+    http.close()
+  }
+  assert.deepEqual([...answers.values()], [users, users])
+  const asking = open('dan').channel<Said>('asked.1')
+  for (const text of ['Why?', 'How?']) await asking.publish({ text })
+  await isComplete
+  assert.deepEqual(heard.toSorted(), [
+    'ada joined',
+    'ben joined',
+    'cem joined',
+    'dan asked: How?, by a worker',
+    'dan asked: Why?, by a worker',
+  ])
 })

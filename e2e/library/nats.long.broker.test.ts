@@ -42,6 +42,31 @@ test('a message that one server stores reaches the clients of another, and is st
   )
 })
 
+test('every server hears each message in order, and knows the clients of all', async (t) => {
+  const options = { ...onNats('heard'), heartbeatMs: 1000 }
+  const [one, other] = await Promise.all([start(t, options), start(t, options)])
+  const hearing = [one, other].map(({ crosswind }) => {
+    const heard: string[] = []
+    const { promise, resolve } = Promise.withResolvers<readonly string[]>()
+    crosswind.on<Said>('room.*', ({ data }) => {
+      if (heard.push(data.text) === 3) resolve(heard)
+    })
+    return promise
+  })
+  const opened = [one.open(), other.open()]
+  for (const [place, connection] of opened.entries())
+    await connection.channel<Said>('room.1').publish({ text: `client ${place}` })
+  await one.crosswind.publish('room.1', { text: 'server' })
+  for (const heard of await Promise.all(hearing)) assert.deepEqual(heard, ['client 0', 'client 1', 'server'])
+  await Promise.all(opened.map((connection) => untilState(connection, ({ windows }) => windows === 2)))
+  const stored = await Array.fromAsync(one.crosswind.read('room.1'))
+  const senders = stored.slice(0, 2).map(({ from }) => from)
+  for (const { crosswind } of [one, other]) {
+    const clients = await crosswind.clientsOn('room.1')
+    assert.deepEqual(clients.map(({ id }) => id).sort(), senders.toSorted())
+  }
+})
+
 test('when the stream is deleted, clients are told, and the server goes on with another', async (t) => {
   const { open, crosswind } = await start(t, onNats('deleted'))
   const heard: string[] = []

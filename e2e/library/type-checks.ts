@@ -15,7 +15,17 @@ import { LinkClock } from '@crosswind/client/clock'
 import { debug } from '@crosswind/client/debug'
 import { keptDrafts } from '@crosswind/client/drafts'
 import { sharedConnection } from '@crosswind/client/share'
-import { type ChannelType, createCrosswind, Refusal, serverOptions } from '@crosswind/server'
+import {
+  type Authorize,
+  type Before,
+  type ChannelType,
+  type ClientListener,
+  type Crosswind,
+  createCrosswind,
+  type MessageListener,
+  Refusal,
+  serverOptions,
+} from '@crosswind/server'
 import { copyLogFile } from '@crosswind/server/log-file'
 import { output, printAs } from '@crosswind/server/program'
 import { checked, engineShape, keysOf, whole } from '@crosswind/server/settings'
@@ -54,14 +64,36 @@ const guests: ChannelType = {
     },
   },
 }
-const server = await createCrosswind({
+interface Said {
+  readonly text: string
+}
+const before: Before<Said> = ({ data, user }) => {
+  if (user === null) throw new Refusal('declined', 'Sign in to write.')
+  return { data: { text: data.text.trim() } }
+}
+const authorize: Authorize = ({ token, request }) => {
+  if (token === 'late') throw new Refusal('not-invited-there', 'Your subscription has ended.')
+  return { user: token ?? request.url ?? '', read: ['room.*'], write: [] }
+}
+const server: Crosswind = await createCrosswind({
   path: '/realtime',
-  channels: { 'guests.*': guests, 'room.*': { kind: 'json', keep: { hours: 1 } }, 'doc.*': { kind: 'yjs' } },
-  authorize: ({ token }) => {
-    if (token === 'late') throw new Refusal('not-invited-there', 'Your subscription has ended.')
-    return { user: token ?? '', read: ['room.*'], write: [] }
+  channels: {
+    'guests.*': guests,
+    'room.*': { kind: 'json', keep: { hours: 1 }, before },
+    'plain.*': { kind: 'json', async before({ id }) { console.log(id.length) } },
+    // @ts-expect-error: it returns neither data nor nothing.
+    'wrong.*': { kind: 'json', before: () => 7 },
+    'doc.*': { kind: 'yjs' },
   },
+  authorize,
 })
+const heard: MessageListener<Said> = ({ data, seq }) => console.log(data.text.length, seq.toFixed())
+const moved: ClientListener = ({ movement, client }) => console.log(movement === 'left', client.since.toFixed())
+server.on('room.*', heard)()
+// @ts-expect-error: a room of texts.
+server.on<Said>('room.*', ({ data }) => data.number)
+server.watchClients('room.*', moved)()
+console.log((await server.clientsOn('room.1')).length)
 server.attach(createServer())
 server.attach(createSecureServer({ ...serverOptions(), cert: '', key: '' }))
 for await (const { data, cursor } of server.read('room.1')) console.log(data, cursor.length)

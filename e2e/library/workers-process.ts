@@ -5,8 +5,9 @@ import { once } from 'node:events'
 import type { TestContext } from 'node:test'
 import Koa from 'koa'
 import { loadCertificate } from '../../certs/certificate.ts'
-import { createCrosswind } from '../../server/index.ts'
+import { createCrosswind, type Publication } from '../../server/index.ts'
 import { isWorker, output, printAs, reportFailedStart } from '../../server/program.ts'
+import type { Said } from './testing.ts'
 
 const workers = 2
 const lines = output.with({ starting: 'info', serving: 'info' })
@@ -40,14 +41,32 @@ export function forkWorkers(
 async function serve(certFile: string, keyFile: string): Promise<void> {
   const crosswind = await createCrosswind({
     path: '/realtime',
-    channels: { 'room.*': { kind: 'json' } },
-    authorize: ({ token }) => (token ? { user: token, read: ['room.*'], write: ['room.*'] } : null),
+    channels: {
+      'room.*': { kind: 'json' },
+      'asked.*': {
+        kind: 'json',
+        before: ({ data }: Publication<Said>) => ({
+          data: { text: `${data.text}, by a ${isWorker() ? 'worker' : 'process'}` },
+        }),
+      },
+    },
+    authorize: ({ token }) => (token ? { user: token, read: ['*'], write: ['*'] } : null),
     workers,
   })
   const app = new Koa()
   app.use(async (ctx) => {
-    ctx.body = ctx.path === '/metrics' ? await crosswind.metrics() : String(process.pid)
+    if (ctx.path === '/metrics') ctx.body = await crosswind.metrics()
+    else if (ctx.path === '/clients')
+      ctx.body = { pid: process.pid, clients: await crosswind.clientsOn('room.3') }
+    else ctx.body = String(process.pid)
   })
+  // Every process publishes the same answer, which is stored once.
+  crosswind.on<Said>('asked.*', ({ data, user, seq }) =>
+    crosswind.publish('room.2', { text: `${user} asked: ${data.text}` }, { id: `answer.${seq}` }),
+  )
+  crosswind.watchClients('room.3', ({ movement, client }) =>
+    crosswind.publish('room.2', { text: `${client.user} ${movement}` }),
+  )
   // The first process opens no port.
   const { cert, key } = isWorker()
     ? await loadCertificate({ certFile, keyFile }, new Date())

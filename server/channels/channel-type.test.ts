@@ -109,6 +109,7 @@ test('an application declares a channel whose newest message alone matters', asy
     rules,
     settings: defaultEngine,
     timers: processTimers,
+    log: () => assert.fail('no message is intercepted'),
     onFailure: assert.ifError,
   })
   const { hub, enter } = openHub({ typeOf: channels.typeOf })

@@ -176,7 +176,7 @@ export function identityOf(place: FakePlace): ClientIdentity {
 type HubParts = ConstructorParameters<typeof Hub>[0]
 type Poll = Parameters<Hub['poll']>[0]
 
-export interface HubChange extends Partial<HubParts['settings']>, Pick<HubParts, 'bus'> {
+export interface HubChange extends Partial<HubParts['settings']>, Pick<HubParts, 'bus' | 'onMoved'> {
   readonly typeOf?: TypeOf
   readonly log?: Log
   readonly random?: Random
@@ -188,7 +188,15 @@ type Question = Partial<Omit<Poll, 'identity' | 'cursor'>> & { readonly cursor?:
 
 /** The heartbeat is a whole number of turns. */
 export function openHub(given: HubChange = {}) {
-  const { log, random = () => 0.5, bus, time = createManualTime(), typeOf = hubTypeOf, ...change } = given
+  const {
+    log,
+    random = () => 0.5,
+    bus,
+    onMoved,
+    time = createManualTime(),
+    typeOf = hubTypeOf,
+    ...change
+  } = given
   const failures: unknown[] = []
   const settings = {
     heartbeatMs: 16_000,
@@ -205,7 +213,7 @@ export function openHub(given: HubChange = {}) {
   }
   const kept = log ?? memoryLog(time.now)
   const onFailure = (error: unknown) => void failures.push(error)
-  const parts = { log: kept, typeOf, timers: time, random, onFailure, bus, settings }
+  const parts = { log: kept, typeOf, timers: time, random, onFailure, bus, onMoved, settings }
   const hub = new Hub({ ...parts, meter: silentMeter })
 
   return {

@@ -670,8 +670,8 @@ test('traces tell why a stream ends', async () => {
       'stream leaving closed its sse/2',
       'stream twice is sent away: replaced, to reopen in 900 ms',
       'stream silent is sent away: silent, to reopen in 0 ms',
-      'stream staying is sent away: draining, to reopen in 900 ms',
       'stream twice is sent away: draining, to reopen in 900 ms',
+      'stream staying is sent away: draining, to reopen in 900 ms',
     ],
   )
   const ofSlow = traced.lines.filter((line) => / (to|for) slow/.test(line))

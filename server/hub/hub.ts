@@ -5,6 +5,7 @@ import {
   type ByeCode,
   type Cursor,
   type Draft,
+  fingerprintIn,
   formatCursor,
   type Message,
   type Stored,
@@ -17,10 +18,11 @@ import { type Bus, type Log, newEpoch } from '../log/log.ts'
 import { Awareness, checkReport } from './awareness.ts'
 import { type Delivery, RecentDeliveries } from './delivery.ts'
 import { Heartbeats } from './heartbeats.ts'
+import { Movements, type OnMoved } from './movements.ts'
 import { type ForwardedRequest, Neighbours } from './neighbours.ts'
 import { type Poll, type PollReply, Polls } from './polls.ts'
 import { bytesPerToken, RateLimit, reserveOf } from './rate-limit.ts'
-import { type Client, clientKey, firstChannelOf, Registry } from './registry.ts'
+import { type Client, type ConnectedClient, clientKey, firstChannelOf, Registry } from './registry.ts'
 import {
   type ClientIdentity,
   drawReconnectDelayMs,
@@ -59,7 +61,7 @@ export const silentMeter: Meter = {
   ended: ignored,
 }
 
-interface HubParts {
+export interface HubParts {
   readonly log: Log
   readonly typeOf: TypeOf
   readonly timers: Timers
@@ -74,6 +76,7 @@ interface HubParts {
   readonly meter: Meter
   /** Reason for which no client is admitted at the moment; null by default. */
   readonly refusal?: () => Refusal | null
+  readonly onMoved?: OnMoved | undefined
   /** Steps of a message's path into the log, after the hub's own. */
   readonly steps?: readonly Step[] | undefined
   readonly settings: {
@@ -104,6 +107,8 @@ export class Hub {
   readonly #writer: Writer
   readonly #heartbeats: Heartbeats
   readonly #neighbours: Neighbours | undefined
+  /** Null if nobody is told of them. */
+  readonly #movements: Movements | null
   readonly #rateLimit: RateLimit
   readonly #stateLimit: RateLimit
   readonly #streams: SubscriberHub
@@ -132,6 +137,8 @@ export class Hub {
     })
     const registry = this.#registry
     const awareness = this.#awareness
+    this.#movements = parts.onMoved ? new Movements(timers, parts.onMoved) : null
+    if (this.#movements) registry.moves = this.#movements
     const recent = new RecentDeliveries(typeOf)
     this.#streams = {
       log,
@@ -218,8 +225,7 @@ export class Hub {
     }
     joined.replaced?.dismiss('replaced', 'A newer stream of this window is open.')
     void stream.open(cursor)
-    const { id, owner, opening } = joining
-    if (owner !== null) this.#neighbours?.forward({ type: 'opened', window: id, opening })
+    if (joining.owner !== null) this.#neighbours?.forward(openedBy(joining))
     return stream
   }
 
@@ -315,6 +321,23 @@ export class Hub {
     return this.#registry.windowsOn(channel)
   }
 
+  /**
+   * The clients that read a channel, at all servers of the log. A server that does not answer within a
+   * second is left out.
+   */
+  async clientsOn(channel: string): Promise<readonly ConnectedClient[]> {
+    const others = (await this.#neighbours?.clientsOn(channel)) ?? []
+    const found: ConnectedClient[] = []
+    /** A client that polls may be known to several servers. */
+    const named = new Map<string, ConnectedClient>()
+    for (const client of [...this.#registry.on(channel), ...others]) {
+      const { id, since } = client
+      if (fingerprintIn(id) === null) found.push(client)
+      else if (since < (named.get(id)?.since ?? Number.POSITIVE_INFINITY)) named.set(id, client)
+    }
+    return [...found, ...named.values()]
+  }
+
   windows() {
     return Array.from(this.#registry.all(), figuresOf)
   }
@@ -408,11 +431,14 @@ export class Hub {
   #hearOfOthers(said: ForwardedRequest): void {
     if (said.type === 'left' && said.isForGood) this.#awareness.leftForGood(said.window, said.opening)
     const client = this.#registry.named(said.window)
-    if (!client) return
+    if (said.type === 'opened') {
+      if (client) this.#takeOver(client, said.opening)
+      this.#movements?.movedAway(said.window, said.opening, said.channels)
+    }
+    if (!client || said.type === 'opened') return
     if (said.type === 'polled') {
       if (!client.stream) client.heardAt = this.#parts.timers.now()
-    } else if (said.type === 'opened') this.#takeOver(client, said.opening)
-    else if (said.type === 'left') this.#registry.left(said.window, said.opening)
+    } else if (said.type === 'left') this.#registry.left(said.window, said.opening)
     else {
       try {
         if (said.type === 'heard') this.#registry.heard(client, said.carries)
@@ -426,8 +452,7 @@ export class Hub {
 
   /** A stream of that name was opened at another server. */
   #takeOver({ identity, stream }: Client, opening: number): void {
-    if (identity.opening > opening)
-      this.#neighbours?.forward({ type: 'opened', window: identity.id, opening: identity.opening })
+    if (identity.opening > opening) this.#neighbours?.forward(openedBy(identity))
     else if (identity.opening === opening) return
     else if (stream) stream.dismiss('replaced', 'A newer stream of this window is open.')
     else this.#registry.left(identity.id, opening - 1)
@@ -442,6 +467,7 @@ export class Hub {
     this.#neighbours?.close()
     this.#awareness.close()
     this.#registry.close()
+    this.#movements?.close()
   }
 
   /** Uses random order over several turns, to spread the load on the next server. */
@@ -462,6 +488,9 @@ export class Hub {
     })
   }
 }
+
+const openedBy = ({ id, opening, channels }: ClientIdentity) =>
+  ({ type: 'opened', window: id, opening, channels: [...channels] }) as const
 
 /** Names are not secret: using one requires its key. */
 function figuresOf({ identity, stream, heardAt }: Client) {

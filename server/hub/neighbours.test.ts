@@ -2,11 +2,12 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type DownFrame, nameUnder } from '../../protocol/messages.ts'
+import { type DownFrame, fingerprintLength, nameUnder } from '../../protocol/messages.ts'
 import { createManualTime } from '../../protocol/testing.ts'
 import type { Bus } from '../log/log.ts'
 import { hiddenAfterMs } from './awareness.ts'
 import {
+  createFakeConnection,
   type FakeConnection,
   type FakePlace,
   memoryLog,
@@ -14,6 +15,7 @@ import {
   type ShownState,
   settled,
 } from './hub-testing.ts'
+import { answerWithinMs } from './neighbours.ts'
 
 const heartbeatMs = 16_000
 
@@ -40,6 +42,7 @@ function openServers(count: number) {
         onReturned = onBack
       },
     }
+    const moves: string[] = []
     const notes: { readonly type: string; readonly channels?: Record<string, number> }[] = []
     const opened = openHub({
       maxWindows: 10_000,
@@ -48,9 +51,12 @@ function openServers(count: number) {
       bus,
       heartbeatMs,
       random: () => (index + 1) / 10,
+      onMoved: (movement, channel, { user }) => moves.push(`${user} ${movement} ${channel}`),
     })
     return {
       ...opened,
+      /** Movements of its clients that were told since the last call. */
+      moved: () => moves.splice(0),
       /** Notes from the other servers. */
       notes,
       async join(place: FakePlace = {}) {
@@ -357,13 +363,14 @@ test('counts are sent as changes in notes of limited size, and in full to a serv
   const reader = await one.join({ id: 'reader', channels: ['page-4499'] })
   advance(500)
   assert.equal(windowsSeenBy(reader.connection), 2)
-  const sizes = one.notes.map(({ channels = {} }) => Object.keys(channels).length)
+  const counts = () => one.notes.filter(({ type }) => type === 'counts')
+  const sizes = counts().map(({ channels = {} }) => Object.keys(channels).length)
   assert.ok(Math.max(...sizes) <= 2000, String(sizes))
   one.notes.length = 0
   await other.join({ id: 'another', channels: ['page-4499'] })
   advance(10_000)
   assert.equal(windowsSeenBy(reader.connection), 3)
-  const changes = one.notes
+  const changes = counts()
     .map(({ channels = {} }) => channels)
     .filter((changed) => Object.keys(changed).length > 0)
   assert.deepEqual(changes, [{ 'page-4499': 2 }])
@@ -402,4 +409,114 @@ test('a user’s sessions are ended at every server, polls too, and the others s
   advance(2000)
   assert.deepEqual([shownTo(witness.connection), windowsSeenBy(witness.connection)], [{}, 1])
   assert.equal(witness.connection.byes.length, 0)
+})
+
+test('every server knows the clients of a channel, at all of them: each by its name, user and mode', async () => {
+  const { one, other, advance, time } = two()
+  const start = time.now()
+  await one.join({ id: 'a', owner: null, user: 'ada' })
+  advance(500)
+  await other.join({ ...owned('b'), mode: 'websocket/1.1' })
+  await other.join({ id: 'c', channels: ['notes'] })
+  const expected = [
+    { id: 'a', user: 'ada', mode: 'sse/2', since: start },
+    { id: nameUnder(fingerprint, 'b'), user: null, mode: 'websocket/1.1', since: start + 500 },
+  ]
+  for (const { hub } of [one, other]) {
+    const found = await hub.clientsOn('main')
+    assert.deepEqual(
+      found.toSorted((a, b) => a.since - b.since),
+      expected,
+    )
+  }
+  assert.deepEqual(await one.hub.clientsOn('nowhere'), [])
+})
+
+test('a client that polls at two servers is one', async () => {
+  const { one, other, advance, time } = two()
+  const start = time.now()
+  const owner = 'f'.repeat(fingerprintLength)
+  const place = { id: nameUnder(owner, 'a'), owner }
+  void one.ask(place)
+  advance(500)
+  void other.ask(place)
+  const [client, ...others] = await other.hub.clientsOn('main')
+  assert.deepEqual([client?.since, others], [start, []])
+})
+
+test('more clients than fit in a note are all known', async () => {
+  const { one, other } = two()
+  const user = 'x'.repeat(200)
+  for (let n = 0; n < 1500; n += 1)
+    one.hub.join(createFakeConnection({ id: `w${n}`, owner: null, user }).joining, null)
+  assert.equal((await other.hub.clientsOn('main')).length, 1500)
+  assert.ok(other.notes.filter(({ type }) => type === 'clients').length > 2)
+})
+
+test('a server that does not answer is left out after a second, and at once if it is known to be gone', async () => {
+  const { one, other, advance, time } = two()
+  await one.join({ id: 'a', owner: null })
+  await other.join({ id: 'b', owner: null })
+  other.cut()
+  const asked = one.hub.clientsOn('main')
+  advance(answerWithinMs)
+  assert.deepEqual(
+    (await asked).map(({ id }) => id),
+    ['a'],
+  )
+  advance(2 * heartbeatMs)
+  const pending = time.pending()
+  assert.equal((await one.hub.clientsOn('main')).length, 1)
+  assert.equal(time.pending(), pending)
+})
+
+const person = (user: string, change: FakePlace = {}): FakePlace => ({ ...owned(user), user, ...change })
+
+test('a client that comes back within four seconds has not left; one that does not has', async () => {
+  const { one, advance } = two()
+  const { window } = await one.join(person('ada', { channels: ['main', 'notes'] }))
+  assert.deepEqual(one.moved(), ['ada joined main', 'ada joined notes'])
+  one.hub.leave(window)
+  advance(hiddenAfterMs - 1)
+  const back = await one.join(person('ada', { opening: 1 }))
+  assert.deepEqual(one.moved(), [])
+  advance(1)
+  assert.deepEqual(one.moved(), ['ada left notes'])
+  one.hub.leave(back.window)
+  advance(hiddenAfterMs)
+  assert.deepEqual(one.moved(), ['ada left main'])
+})
+
+test('a client with a free name leaves at once, and another user of the same browser is another client', async () => {
+  const { one } = two()
+  const free = await one.join({ id: 'a', owner: null, user: 'eve' })
+  one.hub.leave(free.window)
+  assert.deepEqual(one.moved(), ['eve joined main', 'eve left main'])
+  const ada = await one.join(person('ada'))
+  one.hub.leave(ada.window)
+  await one.join({ ...person('ada', { opening: 1 }), user: 'ben' })
+  assert.deepEqual(one.moved(), ['ada joined main', 'ada left main', 'ben joined main'])
+})
+
+for (const isOpen of [true, false])
+  test(`a client whose stream ${isOpen ? 'is open' : 'has ended'} joins at the next server, and leaves only what it no longer reads`, async () => {
+    const { one, other, advance } = two()
+    const { window } = await one.join(person('ada', { channels: ['main', 'notes'] }))
+    if (!isOpen) one.hub.leave(window)
+    await other.join(person('ada', { opening: 1 }))
+    advance(hiddenAfterMs)
+    assert.deepEqual(one.moved(), ['ada joined main', 'ada joined notes', 'ada left notes'])
+    assert.deepEqual(other.moved(), ['ada joined main'])
+  })
+
+test('a server that closes tells at once who has left', async () => {
+  const { one, time } = two()
+  const { window } = await one.join(person('ada'))
+  await one.join(person('ben'))
+  one.hub.leave(window)
+  one.moved()
+  const drained = one.hub.drain(0)
+  time.advance(0)
+  await drained
+  assert.deepEqual(one.moved(), ['ada left main', 'ben left main'])
 })

@@ -4,7 +4,14 @@ import type { AwarenessReport } from '../../protocol/messages.ts'
 import { type Cancel, repeat, type Timers } from '../../protocol/time.ts'
 import type { Bus } from '../log/log.ts'
 import type { Awareness, OwnChange } from './awareness.ts'
-import { type Counts, type Elsewhere, emptyCounts, noCounts, type Registry } from './registry.ts'
+import {
+  type ConnectedClient,
+  type Counts,
+  type Elsewhere,
+  emptyCounts,
+  noCounts,
+  type Registry,
+} from './registry.ts'
 import type { Who } from './subscriber.ts'
 
 /**
@@ -19,7 +26,12 @@ export type ForwardedRequest =
       readonly opening: number
       readonly isForGood: boolean
     }
-  | { readonly type: 'opened'; readonly window: string; readonly opening: number }
+  | {
+      readonly type: 'opened'
+      readonly window: string
+      readonly opening: number
+      readonly channels: readonly string[]
+    }
   | {
       readonly type: 'show'
       readonly window: string
@@ -44,6 +56,16 @@ type NeighbourMessage =
   | { readonly type: 'shown'; readonly shown: readonly OwnChange[] }
   /** An application ends the sessions of a user or client. */
   | { readonly type: 'ended'; readonly who: Who }
+  /** Asks for the clients that read a channel. */
+  | { readonly type: 'asked'; readonly question: number; readonly channel: string }
+  /** A portion of the answer to one server's question. */
+  | {
+      readonly type: 'clients'
+      readonly to: string
+      readonly question: number
+      readonly clients: readonly ConnectedClient[]
+      readonly isLast: boolean
+    }
   | { readonly type: 'gone' }
 
 /** `from` is the server. Its shape is not checked: only servers of the same version write it. */
@@ -73,6 +95,9 @@ const polledPauseMs = 1000
 const countsPerHeartbeat = 2
 const countsMissed = 2.5
 
+/** A server that takes longer to say which clients it has is not waited for. */
+export const answerWithinMs = 1000
+
 /** Brokers limit the size of a note. */
 const maxCountsInNote = 2000
 const maxNoteBytes = 200_000
@@ -88,6 +113,8 @@ export class Neighbours implements Elsewhere {
   #cancelPolled: Cancel | null = null
   readonly #cancelCounts: Cancel
   #posted: Counts = noCounts
+  readonly #questions = new Map<number, Question>()
+  #asked = 0
   #isClosed = false
 
   constructor(parts: NeighboursParts) {
@@ -98,13 +125,10 @@ export class Neighbours implements Elsewhere {
     awareness.onOwn = (change) => this.#show(change)
     bus.follow(
       (note) => this.#handle(note as Note),
-      () => {
-        this.#post({ type: 'hello' })
-        this.#tellAll()
-      },
+      () => this.#greet(),
     )
     bus.bequeath?.({ type: 'gone', from: server } satisfies Note)
-    this.#post({ type: 'hello' })
+    this.#greet()
   }
 
   forward(said: ForwardedRequest): void {
@@ -114,6 +138,29 @@ export class Neighbours implements Elsewhere {
 
   end(who: Who): void {
     this.#post({ type: 'ended', who })
+  }
+
+  /** The clients of the other servers that read a channel. A server that does not answer is left out. */
+  clientsOn(channel: string): Promise<readonly ConnectedClient[]> {
+    const awaited = new Set(this.#others.keys())
+    if (this.#isClosed || awaited.size === 0) return Promise.resolve([])
+    this.#asked += 1
+    const number = this.#asked
+    const { promise, resolve } = Promise.withResolvers<readonly ConnectedClient[]>()
+    const found: ConnectedClient[] = []
+    const cancel = this.#parts.timers.later(() => question.end(), answerWithinMs)
+    const question: Question = {
+      awaited,
+      found,
+      end: () => {
+        cancel()
+        this.#questions.delete(number)
+        resolve(found)
+      },
+    }
+    this.#questions.set(number, question)
+    this.#post({ type: 'asked', question: number, channel })
+    return promise
   }
 
   /** Records a poll of a proven name at this server. */
@@ -145,6 +192,7 @@ export class Neighbours implements Elsewhere {
     this.#post({ type: 'gone' })
     this.#isClosed = true
     for (const cancel of [this.#cancelShown, this.#cancelPolled, this.#cancelCounts]) cancel?.()
+    for (const question of this.#questions.values()) question.end()
   }
 
   #post(told: NeighbourMessage): void {
@@ -183,7 +231,13 @@ export class Neighbours implements Elsewhere {
   #forget(other: string): void {
     const { registry, awareness } = this.#parts
     awareness.serverLeft(other)
+    for (const question of this.#questions.values()) settle(question, other)
     if (this.#others.delete(other)) registry.presenceChanged()
+  }
+
+  #greet(): void {
+    this.#post({ type: 'hello' })
+    this.#tellAll()
   }
 
   #tellAll(): void {
@@ -191,21 +245,20 @@ export class Neighbours implements Elsewhere {
     this.#postShown(this.#parts.awareness.ownShown())
   }
 
-  /** Sent in notes of limited size. */
   #postShown(changes: Iterable<OwnChange>): void {
-    let shown: OwnChange[] = []
-    let bytes = 0
-    for (const change of changes) {
-      const size = Buffer.byteLength(JSON.stringify(change))
-      if (shown.length > 0 && bytes + size > maxNoteBytes) {
-        this.#post({ type: 'shown', shown })
-        shown = []
-        bytes = 0
-      }
-      shown.push(change)
-      bytes += size
-    }
-    if (shown.length > 0) this.#post({ type: 'shown', shown })
+    for (const shown of portionsOf(changes)) this.#post({ type: 'shown', shown })
+  }
+
+  #answer(to: string, { question, channel }: Extract<NeighbourMessage, { type: 'asked' }>): void {
+    for (const clients of portionsOf(this.#parts.registry.on(channel)))
+      this.#post({ type: 'clients', to, question, clients, isLast: false })
+    this.#post({ type: 'clients', to, question, clients: [], isLast: true })
+  }
+
+  #handleAnswer(from: string, told: Extract<NeighbourMessage, { type: 'clients' }>): void {
+    const question = told.to === this.#parts.server ? this.#questions.get(told.question) : undefined
+    question?.found.push(...told.clients)
+    if (question && told.isLast) settle(question, from)
   }
 
   #show(change: OwnChange): void {
@@ -227,6 +280,8 @@ export class Neighbours implements Elsewhere {
     else if (note.type === 'gone') this.#forget(from)
     else if (note.type === 'ended') onEnded(note.who)
     else if (note.type === 'counts') this.#handleCounts(from, note)
+    else if (note.type === 'asked') this.#answer(from, note)
+    else if (note.type === 'clients') this.#handleAnswer(from, note)
     else if (note.type === 'polls') this.#handlePolls(note.channels)
     else if (note.type === 'shown') {
       for (const change of note.shown) awareness.showFrom(from, change)
@@ -270,6 +325,35 @@ export class Neighbours implements Elsewhere {
     }
     if (this.#polling.size > size) registry.presenceChanged()
   }
+}
+
+/** A question for the clients of the other servers. */
+interface Question {
+  /** The servers that have not answered. */
+  readonly awaited: Set<string>
+  readonly found: ConnectedClient[]
+  readonly end: () => void
+}
+
+function settle({ awaited, end }: Question, server: string): void {
+  if (awaited.delete(server) && awaited.size === 0) end()
+}
+
+/** Lists that each fit in a note. */
+function* portionsOf<One>(all: Iterable<One>): Generator<readonly One[]> {
+  let portion: One[] = []
+  let bytes = 0
+  for (const one of all) {
+    const size = Buffer.byteLength(JSON.stringify(one))
+    if (portion.length > 0 && bytes + size > maxNoteBytes) {
+      yield portion
+      portion = []
+      bytes = 0
+    }
+    portion.push(one)
+    bytes += size
+  }
+  if (portion.length > 0) yield portion
 }
 
 interface Other extends Record<CountsName, Map<string, number>> {

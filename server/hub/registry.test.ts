@@ -10,7 +10,7 @@ import {
   jsonFraming,
   streamsOf,
 } from './hub-testing.ts'
-import { Registry } from './registry.ts'
+import { type Client, Registry } from './registry.ts'
 import { Subscriber } from './subscriber.ts'
 
 function gather(maxDepartures = 10) {
@@ -390,4 +390,29 @@ test('a closed registry sends nothing', () => {
   registry.close()
   time.advance(1000)
   assert.deepEqual([told(), time.pending()], [[], 0])
+})
+
+test('tells which channels a client begins and ceases to read, also when a stream takes over from another', () => {
+  const { registry, enter, ask, time } = gather()
+  const moves: string[] = []
+  const start = time.now()
+  const add =
+    (movement: string) =>
+    (channel: string, { identity, since }: Client) =>
+      moves.push(`${identity.id} ${movement} ${channel} ${since - start}`)
+  registry.moves = { joined: add('joined'), left: add('left') }
+  const seen = () => moves.splice(0)
+  enter({ id: 'w1', channels: ['main', 'wind'], opening: 1 })
+  assert.deepEqual(seen(), ['w1 joined main 0', 'w1 joined wind 0'])
+  time.advance(500)
+  enter({ id: 'w1', channels: ['wind', 'notes'], opening: 2 })
+  assert.deepEqual(seen(), ['w1 left main 0', 'w1 joined notes 0'])
+  const { window } = enter({ id: 'w1', channels: ['notes'], opening: 3, user: 'ada' })
+  assert.deepEqual(seen(), ['w1 left wind 0', 'w1 left notes 0', 'w1 joined notes 0'])
+  for (const _twice of [1, 2]) registry.leave(window)
+  assert.deepEqual(seen(), ['w1 left notes 0'])
+  for (const _twice of [1, 2]) ask({ id: 'w2', channels: ['main'] })
+  assert.deepEqual(seen(), ['w2 joined main 500'])
+  registry.close()
+  assert.deepEqual(seen(), ['w2 left main 500'])
 })

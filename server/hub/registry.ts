@@ -14,6 +14,8 @@ export interface Client {
   readonly identity: ClientIdentity
   /** See `firstChannelOf`. */
   readonly firstChannel: string
+  /** Since when it has been connected to this server, ms since the epoch. */
+  readonly since: number
   readonly stream: Subscriber | null
   /**
    * Last sign of life, ms since the epoch; null for a stream without heartbeats, which are
@@ -29,6 +31,25 @@ export interface Client {
   /** When its last heartbeat was due, ms since the epoch; null before the first. */
   beatAt: number | null
 }
+
+/** A client as an application sees it, at any server of the log. */
+export interface ConnectedClient {
+  /** Its name, as in the `from` of its messages. */
+  readonly id: string
+  /** As `authorize` names it; null if it names none. */
+  readonly user: string | null
+  /** Such as `sse/2`. */
+  readonly mode: string
+  /** Since when it has been connected to its server, ms since the epoch. */
+  readonly since: number
+}
+
+export const connectedClient = ({ identity, since }: Client): ConnectedClient => ({
+  id: identity.id,
+  user: identity.user ?? null,
+  mode: identity.mode.name,
+  since,
+})
 
 export interface Counts {
   /** Windows by first channel, except polling ones with proven names. */
@@ -49,6 +70,12 @@ interface Departure {
   readonly at: number
   /** The newest opening that the server ended; -1 if the client left by itself. */
   readonly ended: number
+}
+
+/** Receives the channels that each client begins and ceases to read. */
+export interface ClientMoves {
+  joined(channel: string, client: Client): void
+  left(channel: string, client: Client): void
 }
 
 /** The other servers of the log. */
@@ -82,6 +109,7 @@ export class Registry {
   #counts = emptyCounts()
   #elsewhereCounted: Counts = noCounts
   #cancelPresence: Cancel | null = null
+  moves: ClientMoves = { joined: () => undefined, left: () => undefined }
   /** The other servers of the log. */
   elsewhere: Elsewhere = { counts: () => noCounts, onCounted: () => undefined }
 
@@ -98,12 +126,17 @@ export class Registry {
   join(stream: Subscriber): { readonly replaced: Subscriber | null } | null {
     const { identity } = stream
     const key = clientKey(identity)
-    const older = this.#clients.get(key)?.stream ?? null
+    const known = this.#clients.get(key)
+    const older = known?.stream ?? null
     if (older && older.identity.opening > identity.opening) return null
-    if (older) this.#remove(older)
+    if (older) {
+      this.#unlist(older)
+      this.#onLeft(key)
+    }
     this.#set(key, {
       identity,
       firstChannel: firstChannelOf(identity),
+      since: known?.since ?? this.#timers.now(),
       stream,
       heardAt: null,
       quietUntil: null,
@@ -125,12 +158,16 @@ export class Registry {
     const key = clientKey(stream.identity)
     if (this.#clients.get(key)?.stream !== stream) return false
     this.#delete(key)
+    this.#unlist(stream)
+    return true
+  }
+
+  #unlist(stream: Subscriber): void {
     for (const channel of stream.identity.channels) {
       const known = this.#streamsByChannel.get(channel)
       known?.delete(stream)
       if (known?.size === 0) this.#streamsByChannel.delete(channel)
     }
-    return true
   }
 
   /** Null if the client has a stream or has left. */
@@ -142,6 +179,7 @@ export class Registry {
     const client: Client = {
       identity,
       firstChannel: firstChannelOf(identity),
+      since: known?.since ?? now,
       stream: null,
       heardAt: now,
       // A free name may stand for several clients: one must not shorten another's hold.
@@ -161,15 +199,27 @@ export class Registry {
 
   /** A polling client may use another connection each time. */
   #set(key: ClientKey, client: Client): void {
-    this.#count(this.#clients.get(key), -1)
+    const known = this.#clients.get(key)
+    this.#count(known, -1)
     this.#clients.set(key, client)
     this.#count(client, 1)
+    this.#move(known, client)
   }
 
   #delete(key: ClientKey): void {
-    this.#count(this.#clients.get(key), -1)
+    const known = this.#clients.get(key)
+    this.#count(known, -1)
     this.#clients.delete(key)
     this.#onLeft(key)
+    this.#move(known, undefined)
+  }
+
+  #move(before: Client | undefined, after: Client | undefined): void {
+    const isAnother = before?.identity.user !== after?.identity.user
+    for (const channel of before?.identity.channels ?? [])
+      if (before && (isAnother || !after?.identity.channels.has(channel))) this.moves.left(channel, before)
+    for (const channel of after?.identity.channels ?? [])
+      if (after && (isAnother || !before?.identity.channels.has(channel))) this.moves.joined(channel, after)
   }
 
   #count(client: Client | undefined, more: number): void {
@@ -252,6 +302,13 @@ export class Registry {
     return this.#clients.values()
   }
 
+  on(channel: string): readonly ConnectedClient[] {
+    return this.all()
+      .filter(({ identity }) => identity.channels.has(channel))
+      .map(connectedClient)
+      .toArray()
+  }
+
   get size(): number {
     return this.#clients.size
   }
@@ -321,6 +378,7 @@ export class Registry {
   close(): void {
     // Leaves the cancelled timer in place, so that no change schedules another.
     this.#cancelPresence?.()
+    for (const client of this.#clients.values()) this.#move(client, undefined)
     this.#clients.clear()
     this.#held.clear()
     this.#readers.clear()

@@ -6,9 +6,15 @@ import type { Clock } from '../../protocol/time.ts'
 import { admitOwnDraft } from '../hub/admission.ts'
 import type { Hub } from '../hub/hub.ts'
 import { RateLimit } from '../hub/rate-limit.ts'
-import { fingerprintFor, type Grant, refuseReading, refuseWriting } from '../security/grants.ts'
+import {
+  type AnyRequest,
+  fingerprintFor,
+  type Grant,
+  refuseReading,
+  refuseWriting,
+} from '../security/grants.ts'
 import type { ReadingRate } from '../transports/answers.ts'
-import { type AnyRequest, type BodyReader, connectionOf } from '../transports/body-reader.ts'
+import { type BodyReader, connectionOf } from '../transports/body-reader.ts'
 import { mayPublish, parseJson } from '../transports/intake.ts'
 import type { Admission } from '../transports/transport.ts'
 import { mustBeOfType, refuseHaste } from '../transports/uplink.ts'

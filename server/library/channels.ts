@@ -1,7 +1,6 @@
 // An application's rules for channels, and what it lets clients publish there.
 
 import { isDeepStrictEqual } from 'node:util'
-import { contentIn } from '../../protocol/json-data.ts'
 import {
   type AwarenessReport,
   type Bodies,
@@ -10,7 +9,7 @@ import {
   type Kind,
   type Message,
 } from '../../protocol/messages.ts'
-import { isRefusal, Refusal } from '../../protocol/refusal.ts'
+import { idTaken, isRefusal, Refusal } from '../../protocol/refusal.ts'
 import type { Timers } from '../../protocol/time.ts'
 import { upsert } from '../../protocol/upsert.ts'
 import { refuseOthers } from '../../scripts/suggestion.ts'
@@ -31,7 +30,7 @@ import { admitDraft, admitOwnDraft, admitStates, applicationName, jsonState } fr
 import type { Step } from '../hub/writer.ts'
 import { erases, isChange, isErased } from '../log/changes.ts'
 import { keptAsText, parsed } from '../log/kept-json.ts'
-import type { Log } from '../log/log.ts'
+import { keyOf, type Log } from '../log/log.ts'
 import { limitsOf } from '../log/open-log.ts'
 import type { Grant } from '../security/grants.ts'
 import { isPattern } from '../security/permits.ts'
@@ -39,7 +38,7 @@ import type { Admission } from '../transports/transport.ts'
 import { refuseChanges } from './change-rights.ts'
 import { isSchema, type StandardSchema } from './standard-schema.ts'
 import { catchExpiryErrors, checkType } from './type-check.ts'
-import { Validation } from './validation.ts'
+import { type Changed, isSameAsSent, type Publication, Validation, type WithData } from './validation.ts'
 
 /** Rule for a channel, or for all whose names begin with the text before a final `*`. */
 export type ChannelRule = JsonRule | YjsRule | ChannelType
@@ -51,6 +50,9 @@ export interface JsonRule {
    * be asynchronous; then each client's messages wait for the one before.
    */
   readonly validate?: StandardSchema
+  /** See `Before`. Not called for what the application itself publishes. */
+  // A method: the application may say what data it gets.
+  before?(message: Publication): Changed | Promise<Changed>
   /** How much each of the channels keeps, if that is less than `limits` allow the whole log. */
   readonly keep?: Keep
   /** Whether only the newest message matters: a slow client is not sent those before it. */
@@ -77,7 +79,9 @@ interface ChannelsParts {
   readonly rules: Readonly<Record<string, ChannelRule>>
   readonly settings: LogSettings
   readonly timers: Timers
-  /** Receives errors of the application's schemas and types. */
+  /** The log in use. */
+  readonly log: () => Pick<Log, 'find'>
+  /** Receives errors of the application's schemas, types and `before`. */
   readonly onFailure: (error: unknown) => void
   /** Names of senders that are the server's, besides those that it always has. */
   readonly reserved?: readonly string[] | undefined
@@ -88,6 +92,9 @@ export class Channels implements Admission {
   readonly #rules: readonly (readonly [pattern: string, rule: ChannelRule])[]
   readonly #types: readonly (readonly [pattern: string, type: ChannelType])[]
   readonly #validation: Validation
+  readonly #log: ChannelsParts['log']
+  /** Messages that `before` has not answered yet, by `keyOf`. */
+  readonly #intercepted = new Map<string, { readonly draft: Draft; readonly completed: Promise<Draft> }>()
   readonly haveDocuments: boolean
   readonly typeOf: TypeOf
   readonly #reserved: readonly string[]
@@ -95,10 +102,11 @@ export class Channels implements Admission {
   readonly #states = new WeakMap<ChannelType, Admission['awareness']>()
 
   /** Throws an `Error` that names what does not fit. */
-  constructor({ rules, settings, timers, onFailure, reserved = [] }: ChannelsParts) {
+  constructor({ rules, settings, timers, log, onFailure, reserved = [] }: ChannelsParts) {
     const { limits } = settings
     this.#rules = Object.entries(rules)
     this.#reserved = reserved
+    this.#log = log
     this.#validation = new Validation({ limits, timers, onFailure })
     this.#anyState = admitStates(jsonState(limits.stateBytes))
     for (const [pattern, rule] of this.#rules) {
@@ -117,6 +125,23 @@ export class Channels implements Admission {
   /** The types for a log with these documents; `documents` is null where nothing is stored. */
   typesWith(documents: DocumentRules | null): TypeOf {
     return typesByName(this.#types.map(([pattern, type]) => [pattern, withDocumentRules(type, documents)]))
+  }
+
+  /**
+   * Checks the channels that a function of the application is for: a name, or a prefix and `*`. Throws an
+   * `Error` if none of them is declared. `what` begins the sentence.
+   */
+  mustDeclare(what: string, pattern: unknown): void {
+    if (!isPattern(pattern))
+      throw new Error(
+        `${what}: ${JSON.stringify(pattern)} is no channel's name, nor the beginning of one and *.`,
+      )
+    const isMet = ([declared]: readonly [string, ...unknown[]]) =>
+      fits(declared, pattern.replace(/\*$/, '')) || fits(pattern, declared.replace(/\*$/, ''))
+    if (!this.#rules.some(isMet))
+      throw new Error(
+        `${what}: no channel "${pattern}" is declared; declare it, or a prefix of it and *, in channels.`,
+      )
   }
 
   /** Throws a `Refusal` (400 `bad-channel`) if the application has not declared it. */
@@ -184,7 +209,7 @@ export class Channels implements Admission {
 
   /**
    * Returns what is stored. Throws or rejects with a `Refusal`: 400 `bad-channel` or `bad-shape`, 503
-   * `too-much-begun`. `connection` is the sender's, null for the application itself.
+   * `too-much-begun`, and those of `before`. `connection` is the sender's, null for the application itself.
    */
   readonly complete = (
     draft: Draft,
@@ -195,14 +220,30 @@ export class Channels implements Admission {
     if (connection === null) admitOwnDraft(draft, this.typeOf)
     if (isOwn(rule)) mustNameNobody(draft)
     const { user } = grant
-    const named = withUser(draft, user)
-    const schema = isJson(rule) ? rule.validate : undefined
-    if (!schema || (isChange(named) && erases(named))) return keptAsText(named)
-    const checked = this.#validation.run(asMessage(named), schema, connection && (user ?? connection))
-    if (!isChange(named)) return checked
-    return checked instanceof Promise
-      ? checked.then((one) => withContentOf(named, one))
-      : withContentOf(named, checked)
+    const named = withUser(draft, user) as WithData
+    const account = connection && (user ?? connection)
+    const { validate, before }: Partial<JsonRule> =
+      isJson(rule) && !(isChange(named) && erases(named)) ? rule : {}
+    const validated = () => (validate ? this.#validation.run(named, validate, account) : keptAsText(named))
+    if (!before || account === null) return validated()
+    return this.#once(named, async () => this.#validation.before(await validated(), before, account))
+  }
+
+  /**
+   * Completes a draft, unless the log has its message: then returns that. A repeat that arrives meanwhile
+   * gets the same result. Rejects with a `Refusal` (409 `id-taken`) too.
+   */
+  async #once(draft: Draft, complete: () => Promise<Draft>): Promise<Draft> {
+    const stored = await this.#log().find(draft)
+    const key = keyOf(draft)
+    const earlier = this.#intercepted.get(key)
+    const known = stored ?? earlier?.draft
+    if (known && !isSame(draft, known)) throw idTaken(draft)
+    if (stored) return draftOf(stored)
+    if (earlier) return earlier.completed
+    const completed = complete().finally(() => this.#intercepted.delete(key))
+    this.#intercepted.set(key, { draft, completed })
+    return completed
   }
 
   #find(channel: string): ChannelRule | undefined {
@@ -228,18 +269,9 @@ interface TypeParts {
   readonly onFailure: (error: unknown) => void
 }
 
-/** A change's content as that of a message, for the schema. */
-const asMessage = (draft: Draft) =>
-  (isChange(draft) ? { ...draft, body: contentIn(draft.body) } : draft) as Draft<'json'>
-
-function withContentOf(change: Draft<'change'>, checked: Draft<'json'>): Draft<'change'> {
-  const { seq, user } = change.body
-  return { ...change, body: { seq, ...contentIn(parsed(checked.body)), ...(user !== undefined && { user }) } }
-}
-
 /** Fields that a rule of each kind may declare. */
 const ruleNames = {
-  json: ['kind', 'validate', 'keep', 'latest', 'changes'],
+  json: ['kind', 'validate', 'before', 'keep', 'latest', 'changes'],
   yjs: ['kind', 'owners'],
 } as const
 
@@ -259,6 +291,9 @@ function checkRule(what: string, rule: ChannelRule): void {
     if (value !== undefined && typeof value !== 'boolean')
       throw new Error(`${what}.${name} is ${JSON.stringify(value)}; it must be true or false.`)
   }
+  const before: unknown = Object(rule).before
+  if (before !== undefined && typeof before !== 'function')
+    throw new Error(`${what}.before is ${JSON.stringify(before)}; it must be a function.`)
   const schema: unknown = 'validate' in rule ? rule.validate : undefined
   if (schema !== undefined && !isSchema(schema))
     throw new Error(
@@ -311,18 +346,28 @@ export function acceptRepeats(log: Pick<Log, 'find'>): Step {
 }
 
 /** A client's repeat has the time of the first; an application may publish again later. */
-function isSame(draft: Draft, known: Message): boolean {
+function isSame(draft: Draft, known: Draft): boolean {
   const isSent = draft.from === applicationName || draft.at === known.at
   if (!isSent || draft.kind !== known.kind) return false
   // Nothing is left to compare.
-  return isErased(known) || isDeepStrictEqual(sentIn(draft), sentIn(known))
+  if (isErased(known)) return true
+  if (draft.kind === 'json')
+    return isSameAsSent(parsed(draft.body as Bodies['json']), parsed(known.body as Bodies['json']))
+  if (isChange(draft) && isChange(known))
+    return draft.body.seq === known.body.seq && isSameAsSent(draft.body, known.body)
+  return isDeepStrictEqual(sentIn(draft), sentIn(known))
 }
 
+const draftOf = ({ id, channel, kind, from, at, body }: Message): Draft => ({
+  id,
+  channel,
+  kind,
+  from,
+  at,
+  body,
+})
+
 function sentIn({ kind, body }: Pick<Draft, 'kind' | 'body'>): unknown {
-  if (kind === 'json') {
-    const { data, bytes, digest } = parsed(body as Bodies['json'])
-    return digest ?? bytes ?? data
-  }
   if (kind === 'update') return (body as Bodies['update']).update
   const { user: _, ...sent } = body as { readonly user?: string }
   return sent

@@ -30,17 +30,21 @@ import type { Ports } from '../http/listeners.ts'
 import { answerErrors, refuse, reportFailure, type ShowRefusal } from '../http/refusals.ts'
 import type { Answer } from '../http/requests.ts'
 import { applicationName } from '../hub/admission.ts'
+import type { Movement } from '../hub/movements.ts'
+import type { ConnectedClient } from '../hub/registry.ts'
 import type { Who } from '../hub/subscriber.ts'
 import { erasureOf } from '../log/expiries.ts'
-import { parsed, writerOf } from '../log/kept-json.ts'
+import { KeptJson, writerOf } from '../log/kept-json.ts'
 import { newEpoch } from '../log/log.ts'
+import type { AnyRequest } from '../security/grants.ts'
 import { crossOrigin, mustBeAllowed, needsSession, securityHeaders } from '../security/middleware.ts'
 import { checkUser } from '../security/permits.ts'
 import { revocationsChannel } from '../security/revocations.ts'
 import type { LogHook } from '../serving.ts'
 import { type Answering, answerParts, chargeAnswers } from '../transports/answers.ts'
-import { type AnyRequest, connectionOf } from '../transports/body-reader.ts'
+import { connectionOf } from '../transports/body-reader.ts'
 import { Caller, type Limiter, rateLimit } from './caller.ts'
+import type { ChannelListeners } from './channel-listeners.ts'
 import { numberIn, pageBefore, pagesAfter } from './channel-pages.ts'
 import type { Channels } from './channels.ts'
 import { readHistory } from './document-history.ts'
@@ -54,6 +58,18 @@ export interface Received<Data = unknown> extends JsonMessage<Data> {
   /** `json`, or a kind of the channel's type: `data` is then its body. */
   readonly kind: Kind
 }
+
+/** Called for each message of a channel, after it is stored. What it throws or rejects with reaches `onFailure`. */
+export type MessageListener<Data = unknown> = (message: Received<Data>) => unknown
+
+/** A client of this process began to read a channel, or ceased to. */
+export interface ClientMovement {
+  readonly movement: Movement
+  readonly channel: string
+  readonly client: ConnectedClient
+}
+
+export type ClientListener = (moved: ClientMovement) => unknown
 
 /** A channel that has messages. */
 export interface ChannelInfo {
@@ -115,6 +131,8 @@ interface CrosswindParts {
   /** Default of `close`. */
   readonly drainMs: number
   readonly showRefusal: ShowRefusal | undefined
+  readonly messageListeners: ChannelListeners<Received>
+  readonly clientListeners: ChannelListeners<ClientMovement>
 }
 
 /** A client that is connected, or polls. */
@@ -163,6 +181,8 @@ export class Crosswind {
   readonly #folder: string
   readonly #drainMs: number
   readonly #showRefusal: ShowRefusal | undefined
+  readonly #messageListeners: ChannelListeners<Received>
+  readonly #clientListeners: ChannelListeners<ClientMovement>
   readonly #callers = new WeakMap<AnyRequest, Promise<Caller>>()
   #ids = 0
 
@@ -180,6 +200,9 @@ export class Crosswind {
     this.#folder = folder
     this.#drainMs = drainMs
     this.#showRefusal = showRefusal
+    this.#messageListeners = parts.messageListeners
+    this.#clientListeners = parts.clientListeners
+    engine.onLog((log) => log.follow((message, cursor) => this.#tell(message, cursor)))
     const { handler, express, koa, fastify } = handlersBelow(path, engine.handlers)
     this.handler = handler
     this.express = express
@@ -266,6 +289,24 @@ export class Crosswind {
   readonly clientCount = (channel?: string): number => {
     const { hub } = this.#engine.current
     return channel === undefined ? hub.windowCount() : hub.windowsOn(channel)
+  }
+
+  /**
+   * The clients that read a channel, at all servers of the log: a connection that windows share is one of
+   * them. A server that does not answer within a second is left out.
+   */
+  readonly clientsOn = async (channel: string): Promise<readonly ConnectedClient[]> => {
+    this.#channels.ruleFor(channel)
+    return this.#engine.current.hub.clientsOn(channel)
+  }
+
+  /**
+   * Calls `listener` when a client of this process joins or leaves one of the channels, which `pattern`
+   * names: one, or a prefix and `*`. Returns the function that ends this.
+   */
+  readonly watchClients = (pattern: string, listener: ClientListener): (() => void) => {
+    this.#channels.mustDeclare('watchClients', pattern)
+    return this.#clientListeners.add(pattern, listener)
   }
 
   /** The load of each process in each second that ended after `after`, ms since the epoch. */
@@ -390,6 +431,22 @@ export class Crosswind {
 
   /** Erases a stored message's data, also what it was before it was changed. Rejects as `change`. */
   readonly erase = (channel: string, seq: number): Promise<Stored> => this.#store(channel, 'change', { seq })
+
+  /**
+   * Calls `listener` with each message that is stored from now on, whoever sent it, on the channels that
+   * `pattern` names: one, or a prefix and `*`. In the channel's order; a promise that it returns is not
+   * waited for. Each server and worker of the log calls its own. Returns the function that ends this.
+   */
+  readonly on = <Data = unknown>(pattern: string, listener: MessageListener<Data>): (() => void) => {
+    this.#channels.mustDeclare('on', pattern)
+    return this.#messageListeners.add(pattern, listener as MessageListener)
+  }
+
+  #tell(message: Message, cursor: string): void {
+    // The server's own channels, and the end of one, are no messages.
+    if (!isChannelName(message.channel) || message.kind === 'erasure') return
+    this.#messageListeners.tell(message.channel, () => receivedFrom(message, cursor))
+  }
 
   /** Yields the messages stored after a number, in order; ends at the newest. */
   readonly read = (
@@ -581,18 +638,21 @@ export class Crosswind {
 
 /** Messages as an application gets them, without those of the log itself. */
 function received(messages: readonly Message[], head: Cursor): Received[] {
-  return messages.flatMap((message) => {
-    const { id, channel, kind, seq, at, acceptedAt, from } = message
-    if (kind === 'erasure') return []
-    const user = writerOf(message) ?? undefined
-    const cursor = formatCursor({ ...head, seq })
-    const envelope = { id, channel, kind, seq, at, acceptedAt, cursor, from, user }
-    // A copy: the application may change it.
-    if (!isKind(message, 'json')) return [{ ...envelope, data: structuredClone(message.body) }]
-    const body = parsed(message.body)
-    const { changedAt } = body
-    return [{ ...envelope, data: dataIn(body), ...(changedAt !== undefined && { changedAt }) }]
-  })
+  return messages.flatMap((message) =>
+    message.kind === 'erasure' ? [] : receivedFrom(message, formatCursor({ ...head, seq: message.seq })),
+  )
+}
+
+function receivedFrom(message: Message, cursor: string): Received {
+  const { id, channel, kind, seq, at, acceptedAt, from } = message
+  const user = writerOf(message) ?? undefined
+  const envelope = { id, channel, kind, seq, at, acceptedAt, cursor, from, user }
+  // A copy: the application may change it.
+  if (!isKind(message, 'json')) return { ...envelope, data: structuredClone(message.body) }
+  const body = message.body instanceof KeptJson ? message.body.parse() : structuredClone(message.body)
+  const { changedAt } = body
+  const data = dataIn(body)
+  return changedAt === undefined ? { ...envelope, data } : { ...envelope, data, changedAt }
 }
 
 /** Throws an `Error` unless it is one user or one client. */

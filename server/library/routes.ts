@@ -37,7 +37,7 @@ export function mountRoutes(
     const { token = null } = sessionBody(await bodies.text(ctx.req, grantOf(ctx), maxSessionBytes))
     ctx.set('Cache-Control', 'no-store')
     ctx.body = tickets
-      ? await tickets.ticketFor(ctx.req.headers, token, fingerprintFor(queryOf(ctx)))
+      ? await tickets.ticketFor(ctx.req, token, fingerprintFor(queryOf(ctx)))
       : { ticket: null, expiresAt: null }
   })
   router.get('/api/clock', (ctx) => {

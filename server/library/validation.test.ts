@@ -2,13 +2,13 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Draft } from '../../protocol/messages.ts'
+import type { Bodies, Draft } from '../../protocol/messages.ts'
 import { Refusal } from '../../protocol/refusal.ts'
 import { createManualTime } from '../../protocol/testing.ts'
 import { defaultEngine } from '../config/engine-settings.ts'
-import { KeptJson, parsed } from '../log/kept-json.ts'
+import { KeptJson, keptAsText, parsed } from '../log/kept-json.ts'
 import type { StandardSchema } from './standard-schema.ts'
-import { Validation } from './validation.ts'
+import { type Before, isSameAsSent, type Publication, Validation } from './validation.ts'
 
 const { limits } = defaultEngine
 
@@ -136,4 +136,125 @@ test('a schema’s result may be nested 100 levels deep; a deeper one is its fai
           /^TypeError: validate, of channel "room\.1": data is nested more than 100 levels deep/,
         )
     }
+})
+
+const stored = async (validation: Validation, before: Before, data: unknown = { text: 'a' }) =>
+  parsed((await validation.before(keptAsText(draftOf(1, data)), before, 'ann')).body as Bodies['json'])
+
+test('`before` may replace the data; what it returns is stored with a digest of what was sent', async () => {
+  const { validation } = openValidation()
+  const given: Publication[] = []
+  const before: Before = (message) => {
+    given.push(message)
+    return { data: { text: 'b' } }
+  }
+  const { data, digest } = await stored(validation, before)
+  assert.deepEqual(data, { text: 'b' })
+  assert.equal(typeof digest, 'string')
+  assert.deepEqual(given, [
+    { channel: 'room.1', data: { text: 'a' }, id: 'w1-1', from: 'w1', user: null, at: 1 },
+  ])
+})
+
+test('`before` that returns nothing, or the same, leaves the message as it is, even if it changed its copy', async () => {
+  const { validation } = openValidation()
+  const changesItsCopy: Before<{ text: string }> = ({ data }) => {
+    Object.assign(data, { text: 'b' })
+  }
+  for (const before of [async () => undefined, changesItsCopy as Before, () => ({ data: { text: 'a' } })])
+    assert.deepEqual(await stored(validation, before), { data: { text: 'a' } })
+})
+
+test('a refusal of `before` names the draft; after another error the client sends again', async () => {
+  const { failures, validation } = openValidation()
+  const refusing = () => {
+    throw new Refusal('declined', 'Not here.')
+  }
+  await assert.rejects(stored(validation, refusing), { code: 'declined', message: 'Not here.', id: 'w1-1' })
+  assert.deepEqual(failures, [])
+  for (const [before, sentence] of [
+    [() => Promise.reject(new Error('no database')), 'Error: no database'],
+    [
+      () => false,
+      'TypeError: before, of channel "room.1", returned false; it must return { data }, or nothing, or throw a Refusal.',
+    ],
+    [
+      () => ({ data: 1, text: 2 }),
+      'Error: What before, of channel "room.1", returned has no text; it has data.',
+    ],
+    [() => ({ data: 1n }), 'TypeError: before, of channel "room.1": data is 1n, which JSON does not have.'],
+  ] as const) {
+    await assert.rejects(stored(validation, before as Before), {
+      code: 'application-failed',
+      message: 'The application failed on this message (before, of channel "room.1"); send it again.',
+      id: 'w1-1',
+      retryAfterMs: 1000,
+    })
+    assert.deepEqual(failures.splice(0).map(String), [sentence])
+  }
+})
+
+test('`before` that hangs costs its sender a time limit and its share of the budget, and others nothing', async () => {
+  const { time, failures, validation } = openValidation()
+  const finishing: (() => void)[] = []
+  const hanging = () => new Promise<undefined>((resolve) => finishing.push(() => resolve(undefined)))
+  const before = (n: number, account: string) =>
+    validation.before(keptAsText(draftOf(n, large)), hanging, account)
+  const first = assert.rejects(before(1, 'eve'), { code: 'application-failed', id: 'w1-1' })
+  await assert.rejects(before(2, 'eve'), { code: 'too-much-begun', retryAfterMs: 1000 })
+  assert.deepEqual(await stored(validation, () => undefined), { data: { text: 'a' } })
+  time.advance(limits.bodySeconds * 1000)
+  await first
+  assert.deepEqual(failures.map(String), [
+    'Error: before, of channel "room.1", took longer than 30 s (limits.bodySeconds).',
+  ])
+  assert.ok(validation.waitingBytes > 20_000_000)
+  for (const finish of finishing) finish()
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.deepEqual([validation.waitingBytes, time.pending()], [0, 0])
+})
+
+test('two bodies are the same if they were the same when sent, whatever was made of each', async () => {
+  const { validation } = openValidation()
+  const sent = { data: { text: 'a' } }
+  const first = await stored(validation, () => ({ data: 1 }))
+  const second = await stored(validation, () => ({ data: 2 }))
+  for (const [one, other] of [
+    [first, second],
+    [first, sent],
+    [sent, first],
+  ] as const)
+    assert.ok(isSameAsSent(one, other))
+  assert.ok(isSameAsSent({ data: { a: 1, b: 2 } }, { data: { b: 2, a: 1 } }))
+  assert.ok(!isSameAsSent(first, { data: 1 }))
+  assert.ok(!isSameAsSent(sent, { data: { text: 'b' } }))
+})
+
+test('`before` gets bytes as bytes and, of a change, the number of its message', async () => {
+  const { validation } = openValidation()
+  const given: Publication[] = []
+  const before: Before = (publication) => {
+    given.push(publication)
+    return { data: Uint8Array.of(4) }
+  }
+  const change = {
+    ...draftOf(2, null),
+    kind: 'change',
+    body: { seq: 7, bytes: 'AQID', user: 'ann' },
+  } as const
+  const { body } = await validation.before(change, before, 'ann')
+  assert.deepEqual(given, [
+    {
+      channel: 'room.1',
+      data: Uint8Array.of(1, 2, 3),
+      id: 'w1-2',
+      from: 'w1',
+      user: 'ann',
+      at: 1,
+      changes: 7,
+    },
+  ])
+  const { digest, ...rest } = body as Bodies['change']
+  assert.deepEqual([rest, typeof digest], [{ seq: 7, bytes: 'BA==', user: 'ann' }, 'string'])
+  assert.ok(isSameAsSent(body, change.body))
 })

@@ -1,7 +1,7 @@
 // Messages whose content was changed or erased later, by messages of the kind `change`.
 
 import { contentIn, hasContent } from '../../protocol/json-data.ts'
-import { type Draft, isKind, type Message } from '../../protocol/messages.ts'
+import { type Bodies, type Draft, isKind, type Message } from '../../protocol/messages.ts'
 import { KeptJson, parsed } from './kept-json.ts'
 
 export const isChange = <One extends Draft>(one: One): one is One & Draft<'change'> => one.kind === 'change'
@@ -9,8 +9,9 @@ export const isChange = <One extends Draft>(one: One): one is One & Draft<'chang
 /** Whether it leaves the message without content. */
 export const erases = ({ body }: Draft<'change'>): boolean => !hasContent(body)
 
-export const isErased = (message: Message): boolean =>
-  isKind(message, 'json') && !hasContent(parsed(message.body))
+/** Whether nothing is left of the content of a message, or of a change. */
+export const isErased = (one: Draft): boolean =>
+  isChange(one) ? erases(one) : one.kind === 'json' && !hasContent(parsed(one.body as Bodies['json']))
 
 /**
  * A message as it is after a change: its own message has the change's content, and what an erased one was changed to

@@ -1,7 +1,8 @@
 // Grants: what a client may read and write, and for which names it may speak.
 
 import { hash } from 'node:crypto'
-import type { IncomingHttpHeaders } from 'node:http2'
+import type { IncomingMessage } from 'node:http'
+import type { Http2ServerRequest } from 'node:http2'
 import { fingerprintIn, fingerprintLength, keyPattern } from '../../protocol/messages.ts'
 import { Refusal } from '../../protocol/refusal.ts'
 import { fits } from '../channels/channel-type.ts'
@@ -86,16 +87,12 @@ export const openGrant = new Grant({
   expiresAt: null,
 })
 
+export type AnyRequest = IncomingMessage | Http2ServerRequest
+
 /** Finds what the sender of a request may do. */
 export interface Authorizer {
   /** Rejects with a `Refusal`, 401. */
-  readonly grantFor: (request: Asking) => Promise<Grant>
-}
-
-export interface Asking {
-  readonly method?: string | undefined
-  readonly url?: string | undefined
-  readonly headers: IncomingHttpHeaders
+  readonly grantFor: (request: AnyRequest) => Promise<Grant>
 }
 
 export const sessionEnded = 'This session has ended; ask for another one.'

@@ -5,7 +5,7 @@ import { inspect } from 'node:util'
 import { cutText } from '../../protocol/graphemes.ts'
 import { isChannelName } from '../../protocol/messages.ts'
 import { refuseOthers } from '../../scripts/suggestion.ts'
-import type { Rights } from './grants.ts'
+import type { AnyRequest, Rights } from './grants.ts'
 
 /** Rights that the application grants. Channels by name, or by a prefix and `*`. */
 export interface Permit {
@@ -29,15 +29,23 @@ export interface Permit {
   readonly maxMessageBytes?: number
 }
 
+/** What an application decides by. */
+export interface Asking {
+  /**
+   * Node's own, with what middleware before Crosswind has added, such as a session. Its body must not be
+   * read. A WebSocket's has passed no middleware.
+   */
+  readonly request: AnyRequest
+  readonly headers: IncomingHttpHeaders
+  /** Posted to `session`, or a bearer token (RFC 6750); null without one. */
+  readonly token: string | null
+}
+
 /**
  * Asks an application who may do what. Null, undefined or false refuses, and so does a `Refusal` that it
  * throws, which the client receives.
  */
-export type Authorize = (asking: {
-  readonly headers: IncomingHttpHeaders
-  /** Posted to `session`, or a bearer token (RFC 6750); null without one. */
-  readonly token: string | null
-}) => Answer | Promise<Answer>
+export type Authorize = (asking: Asking) => Answer | Promise<Answer>
 
 type Answer = Permit | null | undefined | false
 

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Cursor, Message } from '../../protocol/messages.ts'
 import { Refusal } from '../../protocol/refusal.ts'
-import { fingerprintFor, type Grant, refuseReading, refuseWriting } from './grants.ts'
+import { type AnyRequest, fingerprintFor, type Grant, refuseReading, refuseWriting } from './grants.ts'
 import type { Authorize } from './permits.ts'
 import { Revocations, revocationsChannel } from './revocations.ts'
 import { stranger, TicketAuthorizer } from './tickets.ts'
@@ -21,6 +21,8 @@ function knowing(current = epoch, continued: string | null = null) {
   }
   return new Revocations({ epoch: current, seq: 0 }, { read })
 }
+
+const requestOf = (given: object) => ({ url: '/api/stream', headers: {}, ...given }) as AnyRequest
 
 interface Change {
   readonly authorize?: Authorize
@@ -47,10 +49,11 @@ function open({ authorize = () => permit, secret = 'secret', revocations = knowi
     revocations,
     isEnded: (grant: Grant) => grant.hasEnded(5000 + clock.passed),
     ticket: async () =>
-      (await authorizer.ticketFor({}, 'token', fingerprintFor(new URLSearchParams({ key })))).ticket,
+      (await authorizer.ticketFor(requestOf({}), 'token', fingerprintFor(new URLSearchParams({ key }))))
+        .ticket,
     enter: (ticket: string, own = key) =>
-      authorizer.grantFor({ url: `/api/stream?${new URLSearchParams({ key: own, ticket })}`, headers: {} }),
-    enterByCookie: () => authorizer.grantFor({ url: '/api/stream', headers: { cookie: 'user=ada' } }),
+      authorizer.grantFor(requestOf({ url: `/api/stream?${new URLSearchParams({ key: own, ticket })}` })),
+    enterByCookie: () => authorizer.grantFor(requestOf({ headers: { cookie: 'user=ada' } })),
   }
 }
 

@@ -5,7 +5,7 @@ import type { IncomingHttpHeaders } from 'node:http2'
 import { formatCursor, parseCursor } from '../../protocol/messages.ts'
 import { Refusal } from '../../protocol/refusal.ts'
 import type { Clock } from '../../protocol/time.ts'
-import { type Asking, type Authorizer, fingerprintFor, Grant, sessionEnded } from './grants.ts'
+import { type AnyRequest, type Authorizer, fingerprintFor, Grant, sessionEnded } from './grants.ts'
 import { type Authorize, type CheckedPermit, checkPermit, longestLifeMs } from './permits.ts'
 import type { Revocations } from './revocations.ts'
 
@@ -123,30 +123,31 @@ export class TicketAuthorizer implements Authorizer {
    * Asks the application if there is no ticket, as for programs that send a bearer token. Its answer
    * then counts for this request, however long it lasts; a ticket counts for many.
    */
-  async grantFor({ url = '', headers }: Asking): Promise<Grant> {
+  async grantFor(request: AnyRequest): Promise<Grant> {
+    const { url = '', headers } = request
     const [, text] = url.split('?', 2)
     const query = new URLSearchParams(text)
     const ticket = query.get('ticket')
     if (ticket !== null) return this.#grantOf(this.#tickets.read(ticket, fingerprintFor(query)))
-    return this.#grantOf(await this.#permitFor(headers, bearerIn(headers)))
+    return this.#grantOf(await this.#permitFor(request, bearerIn(headers)))
   }
 
   /** Rejects with a `Refusal`: 401 `no-session` if the application says no. */
-  async ticketFor(headers: IncomingHttpHeaders, token: string | null, fingerprint: string | null) {
-    const permit = await this.#permitFor(headers, token)
+  async ticketFor(request: AnyRequest, token: string | null, fingerprint: string | null) {
+    const permit = await this.#permitFor(request, token)
     const expiresAt = Math.min(permit.expiresAt, permit.issuedAt + longestLifeMs)
     const ticket = this.#usable(() => this.#tickets.issue({ ...permit, expiresAt }, fingerprint))
     return { ticket, expiresAt }
   }
 
-  async #permitFor(headers: IncomingHttpHeaders, token: string | null): Promise<DatedPermit> {
+  async #permitFor(request: AnyRequest, token: string | null): Promise<DatedPermit> {
     const { authorize, clock, revocations, onFailure } = this.#parts
     // Read before asking: the answer may be older than a revocation that arrives meanwhile.
     const position = formatCursor(revocations.position)
     const issuedAt = clock()
     let answer: unknown
     try {
-      answer = await authorize({ headers, token })
+      answer = await authorize({ request, headers: request.headers, token })
     } catch (error) {
       if (error instanceof Refusal) throw error
       onFailure(error)

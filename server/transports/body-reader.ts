@@ -1,13 +1,11 @@
 // Request bodies: limited in size, in time, by the budget, and by their sender's session.
 
-import type { IncomingMessage } from 'node:http'
-import type { Http2ServerRequest } from 'node:http2'
 import { Refusal } from '../../protocol/refusal.ts'
 import type { Timers } from '../../protocol/time.ts'
 import { upsert } from '../../protocol/upsert.ts'
 import type { EngineSettings } from '../config/engine-settings.ts'
 import { costOfRefusal, type RateLimit } from '../hub/rate-limit.ts'
-import type { Grant } from '../security/grants.ts'
+import type { AnyRequest, Grant } from '../security/grants.ts'
 import { type Budget, chunkBytes, maxUnreadBytes } from './budget.ts'
 
 export type TransportLimits = Pick<
@@ -31,8 +29,6 @@ export function maxBytesFor(grant: Grant, { maxMessageBytes }: BodyReaderParts['
 }
 
 const isReader = ({ write }: Grant) => write.length === 0
-
-export type AnyRequest = IncomingMessage | Http2ServerRequest
 
 /** Uses the stream over HTTP/2: Node's request would read it and emit each chunk again. */
 export const bodyOf = (request: AnyRequest) => ('stream' in request ? request.stream : request)

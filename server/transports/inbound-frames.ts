@@ -46,7 +46,7 @@ interface Held {
 
 const lookAgainMs = 50
 
-/** Time in which a client must repeat a message that the log refused, in addition to its retry delay. */
+/** Time in which a client must repeat a refused message, in addition to its retry delay. */
 const repeatWithinMs = 5000
 
 /** Processes frames of one stream in order, with rate limit and backpressure. */
@@ -65,7 +65,7 @@ export class InboundFrames {
   /** The last pending answer, which waits for the log or for earlier answers. */
   #answered: Promise<void> | null = null
   /**
-   * A message that the log refused and the client must repeat: until then, messages it sent later
+   * A refused message that the client must repeat: until then, messages it sent later
    * are refused too.
    */
   #awaited: { readonly id: string; readonly refusal: Refusal; readonly endsAt: number } | null = null
@@ -219,7 +219,7 @@ export class InboundFrames {
       })
   }
 
-  /** Until the client repeats a message that the log refused, its later ones are refused too. */
+  /** Until the client repeats such a message, its later ones are refused too. */
   #mustWait({ id }: Draft): void {
     if (this.#awaited && this.#awaited.id !== id && this.#parts.timers.now() < this.#awaited.endsAt)
       throw this.#awaited.refusal.about(id)
@@ -259,7 +259,9 @@ function refusalFor(error: unknown, id: string | null = null): DownFrame {
 }
 
 /** Whether the client sends the message again: later ones must not overtake it. */
-const mustRepeat = ({ code }: Refusal) => code.startsWith('log-') || code === 'too-much-begun'
+const mustRepeat = ({ code }: Refusal) => code.startsWith('log-') || repeatedCodes.includes(code)
+
+const repeatedCodes: readonly string[] = ['too-much-begun', 'application-failed']
 
 /** Checks only the type; the rest is validated later. */
 function frameIn(text: string): UpFrame {

@@ -2,16 +2,9 @@
 
 import { Refusal } from '../../protocol/refusal.ts'
 import { beatsMissed } from '../hub/heartbeats.ts'
+import type { AnyRequest } from '../security/grants.ts'
 import { grantOf } from '../security/middleware.ts'
-import {
-  type AnyRequest,
-  aborted,
-  bodyOf,
-  connectionOf,
-  maxBytesFor,
-  tooLarge,
-  whenAborted,
-} from './body-reader.ts'
+import { aborted, bodyOf, connectionOf, maxBytesFor, tooLarge, whenAborted } from './body-reader.ts'
 import { type Source, UnfinishedFrame, Valve } from './budget.ts'
 import { InboundFrames } from './inbound-frames.ts'
 import { mountStream } from './sse.ts'
