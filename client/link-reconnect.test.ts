@@ -263,12 +263,13 @@ test('a link that was not opened yet is not opened by what wakes it', () => {
   assert.equal(streams.length, 1)
 })
 
-test('answers each heartbeat with one of its own', () => {
+test('sends a heartbeat once it is welcomed, and answers each of the server', () => {
   const { newest } = openLink()
+  assert.equal(newest().beats(), 0)
   newest().welcome()
   for (let n = 1; n <= 3; n += 1) {
-    newest().heartbeat()
     assert.equal(newest().beats(), n)
+    newest().heartbeat()
   }
 })
 

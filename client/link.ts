@@ -314,6 +314,8 @@ export class Link implements Sleeper {
     )
     this.#clock?.askOver(connection)
     this.#awareness.sendOver((report) => uplink.sendAwareness(report), welcome.stateBytes)
+    // Otherwise the server would keep a client that is lost before it can answer the first heartbeat.
+    uplink.beat()
     this.#report('open', { spokenHttp: welcome.http })
     this.planProbe()
   }

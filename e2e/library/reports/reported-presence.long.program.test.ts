@@ -1,7 +1,7 @@
 // Reports of users who are shown though they have left, or not though they are there, tried on their systems and on Crosswind.
 
 import { type TestContext, test } from 'node:test'
-import { compare } from './comparison.ts'
+import { compare, proxyBefore } from './comparison.ts'
 import { type Documents, edit, startCrosswind, startHocuspocus, startYWebsocket } from './shared-documents.ts'
 
 /** Whom the others see when an editor has disconnected, and when it is back. */
@@ -26,3 +26,22 @@ test('an editor that comes back is seen at once', (t) =>
     steps: cameBack,
     wanted: [[], ['Ann']],
   }))
+
+/** Whom the others see when an editor’s network is gone and nobody tells the server. */
+async function vanished(t: TestContext, documents: Documents) {
+  const proxy = await proxyBefore(t, documents.port)
+  const stays = edit(t, documents)
+  const vanishes = edit(t, documents, proxy.port)
+  await Promise.all([stays.isSynced(true), vanishes.isSynced(true)])
+  vanishes.show('Ann')
+  await stays.sees(['Ann'])
+  proxy.refuse(true)
+  proxy.strand()
+  return stays.sees([])
+}
+
+const listening = (t: TestContext) => startHocuspocus(t, { silentMs: 500 })
+
+// https://github.com/dunglas/mercure/issues/645 (Mercure has no package; Hocuspocus takes its place)
+test('an editor whose network is gone is not seen any more', (t) =>
+  compare(t, { ours: startCrosswind, peers: [listening], steps: vanished, wanted: [] }))
