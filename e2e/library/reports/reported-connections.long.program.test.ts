@@ -89,7 +89,7 @@ async function reconnect(proxy: CuttingProxy, member: Member): Promise<void> {
 }
 
 // https://github.com/socketio/socket.io/issues/5363
-test('what a client says while its connection dies is not lost', (t) =>
+test('a message sent while the connection dies is not lost', (t) =>
   compare(t, { ours: startCrosswind, peers: [startSocketIo], steps: saidInVain, wanted: ['said'] }))
 
 /** What a witness hears of a text whose acknowledgement is lost. */
@@ -126,7 +126,7 @@ async function saidAtOnce(_t: TestContext, chat: Chat) {
 }
 
 // https://github.com/socketio/socket.io/issues/5258
-test('what a client says as soon as it is connected arrives once', (t) =>
+test('a message sent as soon as a client is connected arrives once', (t) =>
   compare(t, {
     ours: startCrosswind,
     peers: [retrying],
@@ -152,7 +152,7 @@ async function saidWhileAway(t: TestContext, chat: Chat) {
 }
 
 // https://github.com/socketio/socket.io-client/issues/1458
-test('what a client says when it is back does not overtake what it said while it was away', (t) =>
+test('a message sent after a reconnect does not overtake one that waited', (t) =>
   compare(t, {
     ours: startCrosswind,
     peers: [startSocketIo],

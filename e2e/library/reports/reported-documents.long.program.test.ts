@@ -10,6 +10,7 @@ import {
   startCrosswind,
   startHocuspocus,
   startStoredCrosswind,
+  startYWebsocket,
   textOf,
 } from './shared-documents.ts'
 
@@ -66,7 +67,7 @@ async function killedOnceSaved(t: TestContext, documents: StoredDocuments) {
 }
 
 // https://github.com/ueberdosis/hocuspocus/issues/738
-test('what an editor calls saved is there after the server was killed', (t) =>
+test('a change that an editor calls saved is there after the server was killed', (t) =>
   compare(t, {
     ours: startStoredCrosswind,
     peers: [startHocuspocus],
@@ -103,4 +104,23 @@ test('an editor that opens while the last changes are being written has them', (
     peers: [writingAtOnce],
     steps: openedWhileWritten,
     wanted: 'one two',
+  }))
+
+/** What the others read of a text whose editor is closed in the same turn. */
+async function closedAtOnce(t: TestContext, documents: Documents) {
+  const editor = edit(t, documents)
+  const reader = edit(t, documents)
+  await Promise.all([editor.isSynced(true), reader.isSynced(true)])
+  textOf(editor).insert(0, 'typed')
+  editor.close()
+  return reader.reads('typed')
+}
+
+// https://github.com/outline/outline/issues/13464 (an application of Hocuspocus)
+test('text typed right before an editor is closed arrives', (t) =>
+  compare(t, {
+    ours: startCrosswind,
+    peers: [startHocuspocus, startYWebsocket],
+    steps: closedAtOnce,
+    wanted: 'typed',
   }))

@@ -44,6 +44,8 @@ export interface Editor {
   refused(): Promise<string>
   /** Resolves once the connection was lost so many times. */
   loses(count: number): Promise<unknown>
+  /** Resolves to its text once it is this, or if it is not in time. */
+  reads(text: string): Promise<string>
   /** Shows its user to the others. */
   show(name: string): void
   /** Resolves to the names of the others once they are these, or if they are not in time. */
@@ -81,6 +83,10 @@ const openIn = (t: TestContext, mode: string): Documents['open'] => {
       async loses(count) {
         for (let left = count; left > 0; left -= 1)
           await new Promise((resolve) => provider.once('connection-close', resolve))
+      },
+      async reads(text) {
+        while (String(doc.getText('t')) !== text) await new Promise((resolve) => doc.once('update', resolve))
+        return text
       },
       show: (name) => awareness.setLocalState({ name }),
       async sees(wanted) {

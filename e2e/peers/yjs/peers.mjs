@@ -34,6 +34,11 @@ function editor(provider, doc, open) {
   open.add(provider)
   return {
     doc,
+    async reads(text) {
+      const read = () => String(doc.getText('t'))
+      await inTime(until(doc, ['update'], () => read() === text))
+      return read()
+    },
     show: (name) => provider.awareness.setLocalState({ name }),
     async sees(names) {
       const seen = () => {
