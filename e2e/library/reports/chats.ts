@@ -1,4 +1,4 @@
-// A server that relays texts among the members of one room: Crosswind's, Socket.IO's or SocketCluster's.
+// A server that relays texts among the members of one room: Crosswind or Socket.IO.
 
 import { createServer } from 'node:http'
 import { createRequire } from 'node:module'

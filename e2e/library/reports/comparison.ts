@@ -1,4 +1,4 @@
-// Takes the steps of a report with Crosswind, which must not have the fault, and with the system that it is about.
+// Takes a report's steps with Crosswind, which must not have the fault, and with its own system.
 
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'

@@ -1,4 +1,4 @@
-// Reports of messages that a connection's end loses, repeats or reorders, tried on their systems and on Crosswind.
+// Reports of messages that are lost, repeated or reordered when a connection ends.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'

@@ -1,4 +1,4 @@
-// Reports of changes to a document that do not arrive or are not stored, tried on their systems and on Crosswind.
+// Reports of changes to a document that do not arrive or are not stored.
 
 import { type TestContext, test } from 'node:test'
 import { converged } from '../yjs-testing.ts'

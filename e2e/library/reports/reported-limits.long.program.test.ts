@@ -1,4 +1,4 @@
-// Reports of messages that are too large, and of readers that are too slow, tried on their systems and on Crosswind.
+// Reports of messages that are too large, and of readers that are too slow.
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'

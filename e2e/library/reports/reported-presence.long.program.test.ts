@@ -1,4 +1,4 @@
-// Reports of users who are shown though they have left, or not though they are there, tried on their systems and on Crosswind.
+// Reports of users who are shown after they have left, or not shown though they are there.
 
 import { type TestContext, test } from 'node:test'
 import { compare, proxyBefore } from './comparison.ts'

@@ -1,4 +1,4 @@
-// A server with one document, and its editors: Crosswind's, y-websocket's or Hocuspocus'.
+// A server with one document, and its editors: Crosswind, y-websocket or Hocuspocus.
 
 import { execFile } from 'node:child_process'
 import { cp } from 'node:fs/promises'
