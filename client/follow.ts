@@ -330,7 +330,10 @@ export class Channels {
     this.#then((link) => link.switchMode(mode))
   }
 
-  /** Rejects messages that are not stored yet, and ends the loops over its channels. */
+  /**
+   * Rejects messages that are not stored yet, but sends them once more, up to 64 KiB; ends the loops over its
+   * channels.
+   */
   close(): void {
     this.#ending.abort(new Error('The connection was closed.'))
     this.#then((link) => link.close())

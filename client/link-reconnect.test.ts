@@ -242,16 +242,18 @@ test('a closing page repeats no draft that its open WebSocket has sent, unless a
   assert.deepEqual(hide(), [[base, 'w1-1', 'w1-2', 'w1-3']])
 })
 
-test('drafts that wait are sent as the page closes; those of a closed link are not', () => {
-  for (const outlivesPage of [false, true]) {
-    const { link, publish, heard } = openLink({ outlivesPage })
-    publish()
-    link.hide()
-    assert.deepEqual(heard.last, [['https://localhost:2', 'w1-1']])
-    link.close()
-    link.hide()
-    assert.equal(heard.last.length, 1)
-  }
+test('drafts that wait are sent as the page or the link closes, and a closed link has none', () => {
+  for (const outlivesPage of [false, true])
+    for (const ending of ['hide', 'close'] as const) {
+      const { link, publish, heard } = openLink({ outlivesPage })
+      publish()
+      link[ending]()
+      assert.deepEqual(heard.last, [['https://localhost:2', 'w1-1']])
+      link.close()
+      heard.last.length = 0
+      link.hide()
+      assert.deepEqual(heard.last, [])
+    }
 })
 
 test('a link that was not opened yet is not opened by what wakes it', () => {
@@ -263,12 +265,13 @@ test('a link that was not opened yet is not opened by what wakes it', () => {
   assert.equal(streams.length, 1)
 })
 
-test('answers each heartbeat with one of its own', () => {
+test('sends a heartbeat once it is welcomed, and answers each of the server', () => {
   const { newest } = openLink()
+  assert.equal(newest().beats(), 0)
   newest().welcome()
   for (let n = 1; n <= 3; n += 1) {
-    newest().heartbeat()
     assert.equal(newest().beats(), n)
+    newest().heartbeat()
   }
 })
 

@@ -226,23 +226,29 @@ export class Link implements Sleeper {
    * the server would count the window as present until the silence limit.
    */
   hide(): void {
+    this.#sendLast(() => this.outbox.leave())
+    this.#leave(true)
+  }
+
+  /** The listener is not told whether what waits arrives. */
+  close(): void {
+    this.#isClosed = true
+    this.#sendLast(() => this.outbox.close())
+    this.#cancelRetry()
+    this.#leave(true)
+    this.#shown.clear()
+  }
+
+  /** Sends the drafts that the outbox has when it ends. */
+  #sendLast(end: () => readonly Draft[]): void {
     const { baseFor, proof, platform } = this.#options
     const arrives =
       this.#state?.status === 'open' &&
       this.#current?.uplink.outlivesPage &&
       this.outbox.drafts.pending.every(isInFlight)
-    const left = this.outbox.leave()
+    const left = end()
     // All together, so that none overtakes another.
     if (!arrives) sendLast(baseFor(this.#fallback.mode.http), proof, left, platform)
-    this.#leave(true)
-  }
-
-  close(): void {
-    this.#isClosed = true
-    this.outbox.close()
-    this.#cancelRetry()
-    this.#leave(true)
-    this.#shown.clear()
   }
 
   #fallbackFrom(preferred: LinkMode): Fallback {
@@ -314,6 +320,8 @@ export class Link implements Sleeper {
     )
     this.#clock?.askOver(connection)
     this.#awareness.sendOver((report) => uplink.sendAwareness(report), welcome.stateBytes)
+    // Otherwise the server would keep a client that is lost before it can answer the first heartbeat.
+    uplink.beat()
     this.#report('open', { spokenHttp: welcome.http })
     this.planProbe()
   }

@@ -251,11 +251,13 @@ export class Outbox {
     this.#end(({ draft }) => !channel || draft.channel === channel, error, this.policy.denied)
   }
 
-  /** Stops sending and notifying. */
-  close(): void {
-    this.#begin(null)
+  /** Stops saving and notifying, and leaves as a page does that is ending. */
+  close(): readonly Draft[] {
     this.keeper?.close()
+    const left = this.leave()
+    this.#begin(null)
     this.#drafts = { pending: [], held: [] }
+    return left
   }
 
   /** Its draft, with all that was merged into it. */

@@ -213,7 +213,10 @@ export class CrosswindProvider {
     this.#end()
   }
 
-  /** Also destroys its own awareness. Without `drafts`, unstored changes may be lost: see `whenSaved`. */
+  /**
+   * Also destroys its own awareness. Unstored changes are sent once more, up to 64 KiB; without `drafts`, they may
+   * still be lost: see `whenSaved`.
+   */
   destroy(): void {
     this.#isDestroyed = true
     this.disconnect()

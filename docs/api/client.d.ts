@@ -136,7 +136,7 @@ declare class Outbox {
   flush(): void;
   leave(): readonly Draft[];
   refuse(error: RefusedError, channel?: string): void;
-  close(): void;
+  close(): readonly Draft[];
   complete(pending: PendingDraft): Draft;
   report(): void;
 }

@@ -410,7 +410,11 @@ test('an HTTP version may have an address of its own', async (t) => {
   const opened = connect(`${origin}/realtime`, { origins: { '1.1': address } })
   t.after(() => opened.close())
   await opened.channel<Said>('room.1').publish({ text: 'hello' })
-  assert.deepEqual(asked, ['/realtime/stream', '/realtime/messages'])
+  // The heartbeat may arrive later.
+  assert.deepEqual(
+    asked.filter((path) => path !== '/realtime/heartbeat'),
+    ['/realtime/stream', '/realtime/messages'],
+  )
 })
 
 test('offline, 2,000 messages or 4 MB wait, the state says why, and further messages are refused', async (t) => {

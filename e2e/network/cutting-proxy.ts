@@ -12,7 +12,7 @@ export async function startProxy(firstPort: number, ...place: [host?: string, ow
   let targetPort = firstPort
   const pairs = new Set<readonly [Socket, Socket]>()
   const stranded = new WeakSet<Socket>()
-  let isHolding = false
+  let held: 'nothing' | 'answers' | 'all' = 'nothing'
   let isRefusing = false
   const server = createServer({ noDelay: true, pauseOnConnect: true }, (near) => {
     if (isRefusing) return reset(near)
@@ -25,10 +25,16 @@ export async function startProxy(firstPort: number, ...place: [host?: string, ow
       pairs.delete(pair)
       near.destroy()
     })
-    if (isHolding) return
-    join(pair)
+    relay(pair)
   })
   const port = await openPort(server, ...place)
+
+  function relay([near, far]: readonly [Socket, Socket]): void {
+    if (stranded.has(far)) return
+    part([near, far])
+    if (held !== 'all') near.pipe(far)
+    if (held === 'nothing') far.pipe(near)
+  }
 
   function cut(): void {
     for (const [near, far] of pairs) {
@@ -53,16 +59,14 @@ export async function startProxy(firstPort: number, ...place: [host?: string, ow
         far.resume()
       }
     },
-    /** Stops relaying both ways, like a network that drops all packets. */
-    hold() {
-      isHolding = true
-      for (const pair of pairs) part(pair)
+    /** Stops relaying both ways, like a network that drops all packets, or only what the server sends. */
+    hold(what: 'answers' | 'all' = 'all') {
+      held = what
+      for (const pair of pairs) relay(pair)
     },
     release() {
-      // Joined twice, a pair would carry everything twice.
-      if (!isHolding) return
-      isHolding = false
-      for (const pair of pairs) join(pair)
+      held = 'nothing'
+      for (const pair of pairs) relay(pair)
     },
     refuse(isOn: boolean) {
       isRefusing = isOn
@@ -79,9 +83,4 @@ export async function startProxy(firstPort: number, ...place: [host?: string, ow
 function part([near, far]: readonly [Socket, Socket]): void {
   near.unpipe(far)
   far.unpipe(near)
-}
-
-function join([near, far]: readonly [Socket, Socket]): void {
-  near.pipe(far)
-  far.pipe(near)
 }
