@@ -1,4 +1,5 @@
-// The Node that the server needs.
+// The Node that the server needs. Node 20.12 and later can import the server, so that it says why it does
+// not run: no module has a static import of what they lack, such as `node:sqlite`.
 
 import type { DatabaseSync, DatabaseSyncOptions } from 'node:sqlite'
 import { runtimeName, type Versions } from '../protocol/runtimes.ts'
@@ -13,10 +14,7 @@ export function requireNode(versions: Versions = process.versions): void {
   throw new Error(`@crosswind/server needs ${needed}. This is ${runtimeName(versions)}.`)
 }
 
-/**
- * Opens a database of SQLite. A static import of `node:sqlite` would end the program, before its first
- * line, on a Node without it.
- */
+/** Opens a database of SQLite. */
 export function openDatabase(file: string, options: DatabaseSyncOptions = {}): DatabaseSync {
   requireNode()
   const { DatabaseSync } = process.getBuiltinModule('node:sqlite')

@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
-import { crc32 } from 'node:zlib'
+import zlib from 'node:zlib'
 import type { Message } from '../../protocol/messages.ts'
 import { openDatabase } from '../runtime.ts'
 import { codeOf, codes, inTransaction, isDamage, isFull, missing, Tables, tables } from './tables.ts'
@@ -335,7 +335,7 @@ function takeInJournal(database: DatabaseSync, journal: string): void {
     for (const line of readFileSync(journal, 'utf8').split('\n')) {
       const [, checksum = '', text = '', name, json = ''] = /^([0-9a-f]{8}) ((\S+) (.*))$/.exec(line) ?? []
       // A power cut may have left half a line, or lost earlier ones.
-      if (crc32(`00000000 ${text}\n`) !== Number.parseInt(checksum, 16)) break
+      if (zlib.crc32(`00000000 ${text}\n`) !== Number.parseInt(checksum, 16)) break
       const { seq, id, channel, kind, from, at, acceptedAt, body }: Message = JSON.parse(json)
       if (name !== epoch || seq <= head) continue
       if (seq !== head + 1) break
