@@ -92,7 +92,7 @@ export default [
     platform: 'node',
     // The logs on brokers and the documents are files of their own, loaded if they are used.
     output: { dir: 'server/dist', chunkFileNames: '[name].js' },
-    transform: { target: 'node24' },
+    transform: { target: 'node22.19' },
   },
   {
     external: /^[^./]/,

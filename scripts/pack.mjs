@@ -3,7 +3,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { root, runTool, step, tool } from './child-process.mjs'
-import { ensureInstalled } from './preparation.mjs'
+import { ensureInstalled, inTurn } from './preparation.mjs'
 
 /** The folder of each package. The lab has no types: nothing imports it. */
 const packages = { client: 'client', server: 'server', lab: 'e2e' }
@@ -12,6 +12,11 @@ const withTypes = ['client', 'server']
 /** Resolves to the tarballs' folder. Throws StepFailure. */
 export async function pack(folder = join(root, 'dist')) {
   await ensureInstalled()
+  await inTurn(() => buildInto(folder))
+  return folder
+}
+
+async function buildInto(folder) {
   const sentence = 'The packages could not be built.'
   await step('building the packages', async () => {
     for (const source of Object.values(packages))
@@ -30,7 +35,6 @@ export async function pack(folder = join(root, 'dist')) {
         sentence: `@crosswind/${name} could not be packed.`,
       }),
     )
-  return folder
 }
 
 /** Leaves one file for each door: what it does not name needs no types of other packages, such as Koa's. */

@@ -52,16 +52,18 @@ export async function ensureBuilt() {
 /** No installation takes this long. */
 const staleMs = 30 * 60 * 1000
 
-/**
- * Runs one command at a time. The lock is outside the project, because `npm ci` empties
- * node_modules.
- */
 async function prepare(isReady, name, work) {
-  if (isReady()) return
+  if (!isReady()) await inTurn(async () => isReady() || (await step(name, work)))
+}
+
+/**
+ * Of this project's commands, runs one at a time. The lock is outside the project, because `npm ci`
+ * empties node_modules.
+ */
+export function inTurn(work) {
   const project = createHash('sha256').update(root).digest('hex').slice(0, 16)
   const onWait = () => process.stdout.write('  waiting for another Crosswind command to finish …\n')
-  const once = async () => isReady() || (await step(name, work))
-  await exclusively(join(tmpdir(), `crosswind-${project}.lock`), once, { staleMs, onWait })
+  return exclusively(join(tmpdir(), `crosswind-${project}.lock`), work, { staleMs, onWait })
 }
 
 const isStamped = (file, hash) => existsSync(file) && readFileSync(file, 'utf8').trim() === hash

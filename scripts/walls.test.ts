@@ -130,7 +130,7 @@ test('the log imports the protocol and its storage, and nothing else', () => {
     '@aws-sdk/client-sqs',
   ]
   const inTests = ['node:child_process', 'node:events', 'node:net', 'node:url', 'node:readline', 'scripts/']
-  const may = ['server/log/', 'server/channels/channel-type.ts', 'protocol/', ...keeping]
+  const may = ['server/log/', 'server/channels/channel-type.ts', 'server/runtime.ts', 'protocol/', ...keeping]
   const isForTests = (found: string) => /^\S*(\.test|-contract|-testing)\.ts /.test(found)
   const foreign = foreignImports('server/log/', may)
   assert.deepEqual(

@@ -17,6 +17,7 @@ import {
   workersOf,
 } from './library/options.ts'
 import { type OutputCode, output } from './output.ts'
+import { requireNode } from './runtime.ts'
 import { isWorker, secretOfServer } from './workers/workers.ts'
 
 // A star: an application adds the kinds of its types to `Bodies` by declaration merging.
@@ -68,6 +69,7 @@ export { jsonPieces } from './transports/answers.ts'
  * what NATS denies. Waits for NATS, and prints that it does.
  */
 export async function createCrosswind(options: CrosswindOptions): Promise<Crosswind> {
+  requireNode()
   checkOptions(options)
   output.trace(process.env.CROSSWIND_DEBUG, !isWorker())
   const { path, authorize, secret = secretOfServer() ?? randomBytes(32).toString('base64url') } = options

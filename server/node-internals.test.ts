@@ -15,7 +15,14 @@ import { ensureCertificate } from '../certs/certificate.ts'
 import { temporaryFolder } from '../scripts/folder-testing.ts'
 import { openPort } from '../scripts/open-port.ts'
 import { codeOf, codes } from './log/tables.ts'
-import { Handshakes, limitUpgrades, type PortServer, socketOf, trackRequests } from './node-internals.ts'
+import {
+  createHttp2Server,
+  Handshakes,
+  limitUpgrades,
+  type PortServer,
+  socketOf,
+  trackRequests,
+} from './node-internals.ts'
 
 const directory = temporaryFolder()
 let pair: { readonly cert: string; readonly key: string }
@@ -26,10 +33,12 @@ before(async () => {
 /** Makes what Node no longer ends fail under its own name. */
 const timeout = 20_000
 
+const usual = { headersTimeout: 60_000, requestTimeout: 60_000, connectionsCheckingInterval: 30_000 }
+
 /** The two kinds of ports; `options` beside certificate and key. */
 const kinds = {
   'HTTP/2': (options: object): PortServer =>
-    http2.createSecureServer({ ...options, ...pair, allowHTTP1: true }),
+    createHttp2Server({ ...usual, ...options, ...pair, allowHTTP1: true }),
   'HTTP/1.1': (options: object): PortServer => https.createServer({ ...options, ...pair }),
 }
 

@@ -2,8 +2,13 @@
 
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { EventEmitter } from 'node:events'
-import type { IncomingMessage } from 'node:http'
-import type { Http2SecureServer, ServerHttp2Session } from 'node:http2'
+import type { IncomingMessage, ServerOptions } from 'node:http'
+import {
+  createSecureServer,
+  type Http2SecureServer,
+  type SecureServerOptions,
+  type ServerHttp2Session,
+} from 'node:http2'
 import type { Server as HttpsServer } from 'node:https'
 import type { Socket } from 'node:net'
 import { getPriority, setPriority } from 'node:os'
@@ -38,6 +43,22 @@ export class Handshakes<Carrier extends object> {
     if (context) context.carrier = null
     return carrier
   }
+}
+
+type Times = Pick<ServerOptions, 'headersTimeout' | 'requestTimeout' | 'connectionsCheckingInterval'>
+
+/**
+ * Creates a server for HTTP/2 that applies these times to its HTTP/1.1 connections too.
+ *
+ * Node 24.21 takes them as options, Node 22 has its own (60 s, 300 s, checked every 30 s) and reads
+ * them as properties, which only `http.Server` documents.
+ *
+ * On a Node that does neither, silent HTTP/1.1 connections to the port for HTTP/2 stay open for minutes.
+ */
+export function createHttp2Server(options: SecureServerOptions & Required<Times>): Http2SecureServer {
+  const { headersTimeout, requestTimeout, connectionsCheckingInterval } = options
+  const times = { headersTimeout, requestTimeout, connectionsCheckingInterval }
+  return Object.assign(createSecureServer(options), times)
 }
 
 /**

@@ -1,16 +1,15 @@
-// The packages from outside: in strict TypeScript, through bundlers, on Node 24, each example, and the lab,
+// The packages from outside: in strict TypeScript, through bundlers, each example, and the lab,
 // in a folder of its own, in Chromium. CROSSWIND_NODE is another Node for the servers. `CROSSWIND_MODES=all CROSSWIND_SECONDS=120 npm test --
 // library/examples --test-name-pattern=cut --test-timeout=3600000` writes for two minutes in every editor
 // over every mode; CROSSWIND_SEED repeats what is drawn at random.
 
 import assert from 'node:assert/strict'
-import { execFile, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
-import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import { ensureCertificate } from '../../certs/certificate.ts'
@@ -26,10 +25,10 @@ import { makeServerFolder, startServerProcess } from '../lab/server-process.ts'
 import type { Summary } from '../scenarios/keystrokes-report.ts'
 import { bundlers, writePage } from './bundlers.ts'
 import { type Editor, editors, play, recordingPage } from './editors.ts'
+import { execute, installPacked } from './installing.ts'
 import { checkTypes, resolutions } from './type-checks.ts'
 
 const root = join(import.meta.dirname, '../..')
-const execute = promisify(execFile)
 
 const isWhole = process.env.CROSSWIND_MODES === 'all'
 const seconds = Number(process.env.CROSSWIND_SECONDS ?? 2)
@@ -37,12 +36,16 @@ const seed = Number(process.env.CROSSWIND_SEED ?? 1)
 
 let folder: string
 let tarballs: string
+/** The client's built files. */
+let client: string
 /** Its browser has all windows. */
 let browser: EditingPage
 before(async () => {
   browser = await openEditingPage('chromium', 'about:blank')
   folder = await mkdtemp(join(tmpdir(), 'crosswind-examples-'))
   tarballs = await pack(join(folder, 'tarballs'))
+  const app = await installed(await emptyFolder('client-'), ['client'])
+  client = join(app, 'node_modules/@crosswind/client/dist')
   await ensureCertificate({
     directory: folder,
     now: new Date(),
@@ -64,13 +67,8 @@ async function install(example: string): Promise<string> {
 
 const emptyFolder = (name: string) => mkdtemp(join(folder, name))
 
-async function installed(app: string, names = ['client', 'server'], more: readonly string[] = []) {
-  const files = (await readdir(tarballs)).filter((file) => names.some((name) => file.includes(`-${name}-`)))
-  const quiet = ['--no-save', '--no-audit', '--no-fund', '--prefer-offline']
-  const packages = [...files.map((file) => join(tarballs, file)), ...more]
-  await execute('npm', ['install', ...quiet, ...packages], { cwd: app, timeout: 120_000 })
-  return app
-}
+const installed = (app: string, names = ['client', 'server'], more: readonly string[] = []) =>
+  installPacked(app, tarballs, names, more)
 
 /** Resolves once it listens. */
 async function start(app: string, env: Readonly<Record<string, string>> = {}, cwd = app) {
@@ -136,7 +134,7 @@ async function chat(opened: AsyncDisposableStack, addresses: readonly [string, s
 /** Bytes that a page loads if it uses only these parts of the client. */
 async function sizeOf(code: string): Promise<number> {
   const { outputFiles } = await build({
-    stdin: { contents: code, resolveDir: join(root, 'client/dist') },
+    stdin: { contents: code, resolveDir: client },
     bundle: true,
     minify: true,
     format: 'esm',
@@ -159,17 +157,17 @@ test('the client is small, and smaller over one transport or without rooms', asy
       export { keptDrafts } from './drafts.js'`),
   }
   t.diagnostic(`bytes: ${JSON.stringify(sizes)}`)
-  assert.ok(sizes.all <= 13_800)
-  assert.ok(sizes.sse <= 12_160)
-  assert.ok(sizes.follow <= 11_330)
-  assert.ok(sizes.followSse <= 9_720)
+  assert.ok(sizes.all <= 13_830)
+  assert.ok(sizes.sse <= 12_200)
+  assert.ok(sizes.follow <= 11_370)
+  assert.ok(sizes.followSse <= 9_740)
   assert.ok(sizes.sharing <= sizes.all + 6_040)
   assert.ok(sizes.drafts <= sizes.all + 2_900)
 })
 
 test('errors have the same class in all entry points of the client', async () => {
   const classes = ['connect', 'follow', 'node', 'node-follow', 'transports'].map(async (door) => {
-    return (await import(join(root, 'client/dist', `${door}.js`))).RefusedError
+    return (await import(join(client, `${door}.js`))).RefusedError
   })
   assert.equal(new Set(await Promise.all(classes)).size, 1)
 })
@@ -243,28 +241,6 @@ test('the quick start of docs/library.md, in an empty folder: two windows chat',
     await page.waitForFunction(
       () => /hello 0/.test(document.body.innerText) && /hello 1/.test(document.body.innerText),
     )
-})
-
-test('Node 24 serves: the packages over ports of both kinds, workers, and what relies on Node itself', async (t) => {
-  const app = await installed(await emptyFolder('node-24-'), ['client', 'server'], ['node@24', 'yjs'])
-  const node = join(app, 'node_modules/.bin/node')
-  const version = await execute(node, ['--version'])
-  assert.match(version.stdout, /^v24\./)
-  t.diagnostic(version.stdout.trim())
-  // The tests are no part of this test run.
-  const { NODE_TEST_CONTEXT: _, ...env } = process.env
-  await cp(join(import.meta.dirname, 'packed-packages.mjs'), join(app, 'packed-packages.mjs'))
-  const certificate = ['server.pem', 'server.key'].map((file) => join(folder, file))
-  const trusting = { ...env, NODE_EXTRA_CA_CERTS: join(folder, 'server.pem') }
-  const served = await execute(node, ['packed-packages.mjs', ...certificate], { cwd: app, env: trusting })
-  assert.match(served.stdout, /^attached, listened, with workers$/m)
-  const files = [
-    'server/node-internals.test.ts',
-    'e2e/library/attach.program.test.ts',
-    'e2e/library/listen.program.test.ts',
-  ]
-  const { stdout } = await execute(node, ['--test', ...files], { cwd: root, env, timeout: 180_000 })
-  assert.match(stdout, /^ℹ fail 0$/m)
 })
 
 test('the lab in an empty folder: a running server beside two peers, the doctor, and the conformance suite', async () => {

@@ -1,4 +1,5 @@
-// An application of the packed packages in whichever Node runs it: a server and its clients in one program.
+// An application of the packed packages, on whichever runtime runs it. `serve CERT KEY` is a server and its
+// clients in one program; `converse ORIGIN MODE…` is clients of another server.
 
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -12,10 +13,11 @@ import * as Y from 'yjs'
 
 const channels = { 'room.*': { kind: 'json' }, 'doc.*': { kind: 'yjs' } }
 const common = { path: '/realtime', channels, authorize: 'everyone' }
+const modesInNode = ['sse/1.1', 'websocket/1.1', 'long-polling/1.1', 'polling/1.1']
 
 /** Each mode publishes, and hears what all said. */
-async function converse(origins, modes) {
-  const clients = modes.map((mode) => connect(`${origins[mode.split('/')[1]]}/realtime`, { modes: [mode] }))
+async function converse(origin, modes) {
+  const clients = modes.map((mode) => connect(`${origin}/realtime`, { modes: [mode] }))
   const rooms = clients.map((client) => client.channel('room.1', { from: 'start' }))
   const heard = rooms.map(async (room) => {
     const texts = []
@@ -33,8 +35,7 @@ async function attach() {
   const crosswind = await createCrosswind({ ...common, storage })
   crosswind.attach(server)
   await once(server.listen(0, 'localhost'), 'listening')
-  const origin = `http://localhost:${server.address().port}`
-  await converse({ 1.1: origin }, ['sse/1.1', 'websocket/1.1', 'long-polling/1.1', 'polling/1.1'])
+  await converse(`http://localhost:${server.address().port}`, modesInNode)
   assert.ok((await crosswind.document('doc.1')) instanceof Y.Doc)
   await crosswind.backup(join(folder, 'copy.db'))
   await crosswind.close({ drainMs: 0 })
@@ -46,17 +47,27 @@ async function listen(workers, [cert, key]) {
   const crosswind = await createCrosswind({ ...common, workers })
   const ports = await crosswind.listen({ port: 0, http1Port: 0, cert, key })
   if (crosswind.isWorker) return
-  const origins = { 2: `https://localhost:${ports[2]}`, 1.1: `https://localhost:${ports['1.1']}` }
-  await converse(origins, ['sse/1.1', 'websocket/1.1', 'long-polling/1.1', 'polling/1.1'])
+  await converse(`https://localhost:${ports['1.1']}`, modesInNode)
   assert.match(await crosswind.metrics(), /crosswind/)
   await crosswind.close({ drainMs: 0 })
 }
 
-const pair = await Promise.all(process.argv.slice(2).map((file) => readFile(file, 'utf8')))
-const isFirst = process.connected !== true
-if (isFirst) {
-  await attach()
-  await listen(1, pair)
+const tasks = {
+  async serve(...files) {
+    const pair = await Promise.all(files.map((file) => readFile(file, 'utf8')))
+    const isFirst = process.connected !== true
+    if (isFirst) {
+      await attach()
+      await listen(1, pair)
+    }
+    await listen(2, pair)
+    if (isFirst) console.log('attached, listened, with workers')
+  },
+  async converse(origin, ...modes) {
+    await converse(origin, modes)
+    console.log(`conversed over ${modes.join(', ')}`)
+  },
 }
-await listen(2, pair)
-if (isFirst) console.log('attached, listened, with workers')
+
+const [task, ...given] = process.argv.slice(2)
+await tasks[task](...given)

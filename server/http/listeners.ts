@@ -2,13 +2,13 @@
 
 import { once } from 'node:events'
 import type { RequestListener } from 'node:http'
-import http2 from 'node:http2'
 import https from 'node:https'
 import type { AddressInfo, Server as NetServer } from 'node:net'
 import type { ByHttp } from '../../protocol/modes.ts'
 import { occupy } from '../../scripts/open-port.ts'
 import { endsWithin, processTimers } from '../../scripts/process.ts'
 import type { EngineSettings } from '../config/engine-settings.ts'
+import { createHttp2Server } from '../node-internals.ts'
 import { output } from '../output.ts'
 import type { PortSharing } from '../workers/workers.ts'
 import type { ServerHandlers } from './attach.ts'
@@ -44,7 +44,7 @@ export async function listen(
     ...http1Options(bodySeconds),
     ...(sharing && { ticketKeys: sharing.ticketKeys }),
   }
-  const secure = http2.createSecureServer({ ...options, ...http2Options(settings) })
+  const secure = createHttp2Server({ ...options, ...http2Options(settings) })
   const plain = https.createServer(options)
   const connections = new Connections({ ...settings, handshakeMs: options.handshakeTimeout }, processTimers)
   const acceptors = { '2': connections.acceptFor(secure), '1.1': connections.acceptFor(plain) }

@@ -1,6 +1,7 @@
 // A log that exists only in memory.
 
-import { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
+import { openDatabase } from '../runtime.ts'
 import { History } from './history.ts'
 import { type Log, type LogParts, lossHandlerFor } from './log.ts'
 import { Sequencer } from './sequencer.ts'
@@ -40,7 +41,7 @@ export function createMemoryLog(parts: MemoryLogParts): Log {
 
 /** Its tables exist as long as the process. */
 export function openInMemory(): DatabaseSync {
-  const database = new DatabaseSync(':memory:')
+  const database = openDatabase(':memory:')
   database.exec(`PRAGMA synchronous = OFF; PRAGMA journal_mode = MEMORY; ${tables}`)
   return database
 }

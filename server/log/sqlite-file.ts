@@ -11,9 +11,10 @@ import {
   statSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
-import { crc32 } from 'node:zlib'
+import type { DatabaseSync } from 'node:sqlite'
+import zlib from 'node:zlib'
 import type { Message } from '../../protocol/messages.ts'
+import { openDatabase } from '../runtime.ts'
 import { codeOf, codes, inTransaction, isDamage, isFull, missing, Tables, tables } from './tables.ts'
 
 /** File header (SQLite file format, 1.3.14 and 1.3.17): "XWND", and the schema version. */
@@ -179,7 +180,7 @@ function open(file: string, mayBeEmpty: boolean): LogFile {
     opened.push(lockFile(file))
     if (mayBeEmpty) makeFile(file)
     const writeAheadLog = existsSync(`${file}-wal`) ? readFileSync(`${file}-wal`) : null
-    const database = new DatabaseSync(file)
+    const database = openDatabase(file)
     opened.push(database)
     prepareFile(database, file, mayBeEmpty)
     const isSmall = isCheckedWhole(file)
@@ -194,7 +195,7 @@ function open(file: string, mayBeEmpty: boolean): LogFile {
 function lockFile(file: string): DatabaseSync {
   const name = `${file}-lock`
   makeFile(name)
-  const lock = new DatabaseSync(name)
+  const lock = openDatabase(name)
   try {
     lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
     return lock
@@ -223,7 +224,7 @@ export function isLocked(given: string): boolean {
 export function copyLogFile(file: string, copy: string): number {
   try {
     makeFile(copy)
-    const database = new DatabaseSync(file, { readOnly: true, timeout: busyMs })
+    const database = openDatabase(file, { readOnly: true, timeout: busyMs })
     try {
       if (database.prepare('PRAGMA application_id').get()?.application_id !== applicationId)
         throw new LogFileError(`The file ${file} has no log.`)
@@ -231,7 +232,7 @@ export function copyLogFile(file: string, copy: string): number {
     } finally {
       database.close()
     }
-    const copied = new DatabaseSync(copy)
+    const copied = openDatabase(copy)
     try {
       if (copied.prepare('PRAGMA user_version').get()?.user_version === schemaVersion) {
         // The copy needs no write-ahead log.
@@ -334,7 +335,7 @@ function takeInJournal(database: DatabaseSync, journal: string): void {
     for (const line of readFileSync(journal, 'utf8').split('\n')) {
       const [, checksum = '', text = '', name, json = ''] = /^([0-9a-f]{8}) ((\S+) (.*))$/.exec(line) ?? []
       // A power cut may have left half a line, or lost earlier ones.
-      if (crc32(`00000000 ${text}\n`) !== Number.parseInt(checksum, 16)) break
+      if (zlib.crc32(`00000000 ${text}\n`) !== Number.parseInt(checksum, 16)) break
       const { seq, id, channel, kind, from, at, acceptedAt, body }: Message = JSON.parse(json)
       if (name !== epoch || seq <= head) continue
       if (seq !== head + 1) break

@@ -1,7 +1,7 @@
 // The tables of a log: its messages by number and by channel, and figures of each channel.
 
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite'
-import { crc32 } from 'node:zlib'
+import zlib from 'node:zlib'
 import type { Draft, Kind, Message } from '../../protocol/messages.ts'
 import { withoutContent } from './changes.ts'
 import { bodyFrom, jsonOfBody, writerOf } from './kept-json.ts'
@@ -658,4 +658,4 @@ const checksumOf = (
   body: string,
 ) => checksumOfAll([seq, id, channel, kind, from, at, acceptedAt, body])
 
-const checksumOfAll = (fields: readonly (string | number | null)[]) => crc32(fields.join(' '))
+const checksumOfAll = (fields: readonly (string | number | null)[]) => zlib.crc32(fields.join(' '))
