@@ -67,10 +67,12 @@ const statuses = { opening: 'connecting', open: 'connected', waiting: 'disconnec
  * Keeps a document in step with a channel of the kind `yjs`. Used like y-websocket's provider; what the document
  * has before the connection is open is merged with what is stored.
  *
- *     const doc = new Y.Doc()
- *     const provider = new CrosswindProvider('https://host/realtime', 'doc.notes', doc)
- *     doc.getText('body').insert(0, 'Hello')
- *     await provider.whenSaved()
+ * ```ts
+ * const doc = new Y.Doc()
+ * const provider = new CrosswindProvider('https://host/realtime', 'doc.notes', doc)
+ * doc.getText('body').insert(0, 'Hello')
+ * await provider.whenSaved()
+ * ```
  */
 export class CrosswindProvider {
   readonly doc: Y.Doc

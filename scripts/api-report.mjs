@@ -3,10 +3,8 @@
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { root, runTool, StepFailure, showFailure, tool } from './child-process.mjs'
-import { joinedTypes } from './declarations.mjs'
-
-const packages = ['client', 'server']
+import { root, StepFailure, showFailure } from './child-process.mjs'
+import { joinedTypes, packages, writeDeclarations } from './declarations.mjs'
 
 /**
  * Lists the exports of a package's doors and all types that they refer to, each once. Sorted, and
@@ -14,13 +12,10 @@ const packages = ['client', 'server']
  */
 async function reportOf(name, folder) {
   const declarations = join(folder, name)
-  await runTool(tool('tsc'), ['-p', name, '--removeComments', '--outDir', declarations], {
-    sentence: `The types of @crosswind/${name} could not be written.`,
-  })
-  const { exports: doors } = JSON.parse(readFileSync(join(root, name, 'package.json'), 'utf8'))
+  const doors = await writeDeclarations(name, declarations, ['--removeComments'])
   const entry = join(declarations, 'doors.d.ts')
-  const lines = Object.entries(doors).map(
-    ([door, { types }]) => `export * as "${door}" from "${types.replace('./dist/types', '.')}"\n`,
+  const lines = doors.map(
+    (door) => `export * as ".${door.name.replace(`@crosswind/${name}`, '')}" from "${door.file}"\n`,
   )
   writeFileSync(entry, lines.join(''))
   const statements = (await joinedTypes(entry))

@@ -1,7 +1,29 @@
-// Joins declarations of types into one file.
+// Writes the packages' declarations of types, and joins those behind an entry point into one file.
 
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { rolldown } from 'rolldown'
 import { dts } from 'rolldown-plugin-dts'
+import { root, runTool, tool } from './child-process.mjs'
+
+/** Those with types. */
+export const packages = ['client', 'server']
+
+/** Resolves to the package's doors. Rejects with StepFailure. */
+export async function writeDeclarations(name, folder, options = []) {
+  await runTool(tool('tsc'), ['-p', name, ...options, '--outDir', folder], {
+    sentence: `The types of @crosswind/${name} could not be written.`,
+  })
+  const { exports: doors } = JSON.parse(readFileSync(join(root, name, 'package.json'), 'utf8'))
+  return Object.entries(doors).map(([door, { types }]) => {
+    const path = types.replace('./dist/types/', '')
+    return {
+      name: `@crosswind/${name}${door.slice(1)}`,
+      source: path.replace(/d\.ts$/, 'ts'),
+      file: join(folder, path),
+    }
+  })
+}
 
 /** Lists a declaration file's exports and everything that they refer to, each once. */
 export async function joinedTypes(entry) {

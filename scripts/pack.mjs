@@ -1,6 +1,6 @@
 // `npm run pack`: builds the library's two packages and the lab's, and makes a tarball of each.
 
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { root, runTool, step, tool } from './child-process.mjs'
 import { ensureInstalled, inTurn } from './preparation.mjs'
@@ -30,11 +30,12 @@ async function buildInto(folder) {
   })
   mkdirSync(folder, { recursive: true })
   for (const [name, source] of Object.entries(packages))
-    await step(`packing @crosswind/${name}`, () =>
-      runTool('npm', ['pack', `./${source}`, '--pack-destination', folder], {
+    await step(`packing @crosswind/${name}`, () => {
+      copyFileSync(join(root, 'LICENSE'), join(root, source, 'LICENSE'))
+      return runTool('npm', ['pack', `./${source}`, '--pack-destination', folder], {
         sentence: `@crosswind/${name} could not be packed.`,
-      }),
-    )
+      })
+    })
 }
 
 /** Leaves one file for each door: what it does not name needs no types of other packages, such as Koa's. */

@@ -45,6 +45,8 @@ const commands = {
   },
   /** The packages' public types, in docs/api. */
   api: (words) => launchProgram(['scripts/api-report.mjs', ...words]),
+  /** The documentation's site, in dist/site. */
+  docs: (words) => launchProgram(['scripts/site/build.ts', ...words]),
   /** Lists what a release still lacks; with a version, writes it everywhere. */
   release: (words) => release(words),
   /** Types, lint and the tests of a tier; words select test files by path. */

@@ -172,6 +172,14 @@ test('errors have the same class in all entry points of the client', async () =>
   assert.equal(new Set(await Promise.all(classes)).size, 1)
 })
 
+test('each package has a README and the licence', async () => {
+  for (const file of await readdir(tarballs)) {
+    const { stdout } = await execute('tar', ['-tzf', join(tarballs, file)])
+    for (const name of ['README.md', 'LICENSE', 'package.json'])
+      assert.ok(stdout.split('\n').includes(`package/${name}`), `${file} has no ${name}`)
+  }
+})
+
 for (const [peers, packages] of Object.entries({
   'without yjs': ['@types/node'],
   'with yjs': ['@types/node', 'yjs', 'y-protocols'],
