@@ -9,10 +9,10 @@ import {
   bodyOf,
   connectionOf,
   maxBytesFor,
-  tooLarge,
+  tooLargeFor,
   whenAborted,
 } from './body-reader.ts'
-import { type Source, UnfinishedFrame, Valve } from './budget.ts'
+import { largestFrame, type Source, UnfinishedFrame, Valve } from './budget.ts'
 import { InboundFrames } from './inbound-frames.ts'
 import { mountStream } from './sse.ts'
 import { admitOwner, type Mounting, queryOf, type ServerTransport } from './transport.ts'
@@ -52,7 +52,8 @@ export const streaming: ServerTransport = (mounting) => {
     try {
       await readLines(ctx.req, {
         ...mounting,
-        maxBytes: maxBytesFor(grant, limits) * 2,
+        maxBytes: largestFrame(maxBytesFor(grant, limits)),
+        tooLarge: () => tooLargeFor(grant, limits),
         silenceMs: heartbeatMs * longestSilence,
         source,
         signal: excess.signal,
@@ -71,6 +72,7 @@ export const streaming: ServerTransport = (mounting) => {
 
 interface Lines extends Pick<Mounting, 'timers' | 'budget' | 'limits'> {
   readonly maxBytes: number
+  readonly tooLarge: () => Refusal
   readonly silenceMs: number
   readonly source: Source
   readonly signal: AbortSignal
@@ -83,7 +85,7 @@ interface Lines extends Pick<Mounting, 'timers' | 'budget' | 'limits'> {
  */
 function readLines(
   request: AnyRequest,
-  { timers, budget, limits, maxBytes, silenceMs, source, signal, onLine }: Lines,
+  { timers, budget, limits, maxBytes, tooLarge, silenceMs, source, signal, onLine }: Lines,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     /** Pieces of the incomplete line. */
@@ -137,7 +139,7 @@ function readLines(
         }
         const isNew = others.length > 0
         const added = isNew ? (others.at(-1)?.length ?? 0) : first.length
-        if (line.add(added, isNew) > maxBytes) throw tooLarge(maxBytes / 2)
+        if (line.add(added, isNew) > maxBytes) throw tooLarge()
       } catch (error) {
         fail(error)
       }
