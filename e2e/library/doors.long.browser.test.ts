@@ -88,6 +88,10 @@ async function serve(t: TestContext, { authorize = everyRoom, together = 1, isSe
     takesMessages(takes: boolean) {
       cut = takes ? 'none' : '/realtime/messages'
     },
+    /** Clients get no tickets; messages pass. */
+    takesSessions(takes: boolean) {
+      cut = takes ? 'none' : '/realtime/session'
+    },
     /** Messages stored in `room.1`. */
     stored: async () => {
       const read = await Array.fromAsync(server.crosswind.read('room.1', { after: 0 }))
@@ -363,6 +367,7 @@ const typeAndLeave = (letters: string) =>
     location.href = 'about:blank'
   })
 const isSynced = () => window.door?.isSynced()
+const shownBy = () => document.querySelector('textarea')?.value
 
 const letters = 'abcdefghijklmnopqrstuvwxyz'
 
@@ -403,6 +408,43 @@ for (const [query, isSecure] of typingPages)
       await window.close()
     }
   })
+
+/** Each key is a character of its own. */
+const keysOf = (round: number) =>
+  String.fromCharCode(...Array.from({ length: 10 }, (_, key) => 0x4e00 + 10 * round + key))
+
+for (const query of ['doc', 'doc&drafts', 'doc&share=worker', 'doc&drafts&share'])
+  test(`${query}: ten keys and a reload at once, ten times: each key is stored, and shown`, async (t) => {
+    const server = await serve(t)
+    const window = await server.open(`user=ada&${query}`)
+    for (let round = 0; round < 10; round += 1) {
+      await window.type(keysOf(round))
+      await window.reload()
+    }
+    const typed = Array.from({ length: 10 }, (_, round) => keysOf(round)).join('')
+    const inOrder = (text = '') => Array.from(text).sort().join('')
+    await until(async () => inOrder(await window.run(shownBy)) === typed, 'not all is shown')
+    assert.equal(inOrder(await server.text()), typed)
+  })
+
+test('a page that ends before it has a ticket sends what was typed', async (t) => {
+  const server = await serve(t)
+  server.takesSessions(false)
+  const window = await server.open('user=ada&doc')
+  await until(async () => (await window.run(reason)) !== null, 'the loss was not noticed')
+  await window.run(typeAndLeave, 'ab')
+  await until(async () => (await server.text()) === 'ab', 'not all is stored')
+  assert.deepEqual(await server.stored(), [
+    ['a', 'ada'],
+    ['b', 'ada'],
+  ])
+})
+
+test('a page that ends before it has its key sends what was typed in its document', async (t) => {
+  const server = await serve(t)
+  await server.open('user=ada&doc&drafts&leaves=ab')
+  await until(async () => (await server.text()) === 'ab', 'not all is stored')
+})
 
 test('a page that ends before its stream is open, or between two, sends what was typed', async (t) => {
   const server = await serve(t)
