@@ -429,6 +429,47 @@ async function share(address: string, { content, caret, isNameless }: Editor): P
     )
 }
 
+test('two windows draw in one tldraw, each undoes its own, and a later one has the rest, without asking other hosts', async () => {
+  await using opened = new AsyncDisposableStack()
+  const { address } = opened.use(await start(await install('tldraw')))
+  const elsewhere: string[] = []
+  const open = async () => {
+    const window = await openWindow(opened, 'about:blank')
+    window.page.on('request', (request) => {
+      const url = request.url()
+      if (url.startsWith('http') && !url.startsWith(address)) elsewhere.push(url)
+    })
+    await window.page.goto(address)
+    await window.page.waitForSelector('.tl-canvas')
+    return window
+  }
+  const draw = async ({ page }: Window, left: number) => {
+    await page.keyboard.press('r')
+    await page.mouse.move(left, 200)
+    await page.mouse.down()
+    await page.mouse.move(left + 100, 300, { steps: 4 })
+    await page.mouse.up()
+  }
+  const hasShapes = ({ page }: Window, count: number) =>
+    page.waitForFunction(
+      (wanted) => document.querySelectorAll('.tl-shape').length === wanted,
+      { polling: 50 },
+      count,
+    )
+  const ann = await open()
+  const bob = await open()
+  await draw(ann, 200)
+  await hasShapes(bob, 1)
+  await draw(bob, 400)
+  await hasShapes(ann, 2)
+  await ann.key('Control+z')
+  await hasShapes(bob, 1)
+  const late = await open()
+  await hasShapes(late, 1)
+  await shows(late, '#state', ['Saved'])
+  assert.deepEqual(elsewhere, [])
+})
+
 const tokens = Array.from({ length: 2000 }, (_, index) => `${index + 1} `)
 const wholeAnswer = tokens.join('')
 
