@@ -75,6 +75,8 @@ export const editors: Readonly<Record<string, Editor>> = {
     content: '.bn-editor',
     caret: '.bn-collaboration-cursor__label',
     formats: ['Control+b', 'Control+i', 'Control+Alt+1', 'Control+Alt+0', 'Control+Shift+8', 'Shift+Enter'],
+    // Its selection after others deleted text, as Tiptap's.
+    faults: /RangeError: Position \d+ out of range/,
   },
   monaco: {
     content: '.view-lines',
