@@ -3,21 +3,23 @@
 import {
   type AwarenessFrame,
   type Bodies,
+  type Draft,
   type Kind,
   type Message,
   nameUnder,
   type Polling,
+  type UpdateBody,
 } from '../protocol/messages.ts'
 import { type LinkMode, needsTls, type TransportMode, type WindowHttp } from '../protocol/modes.ts'
 import { nothingPlanned } from '../protocol/time.ts'
-import { browserTimers, pause, watchWakeUps } from './browser-services.ts'
+import { browserTimers, newName, pause, watchWakeUps } from './browser-services.ts'
 import { isRefusal, Link, type LinkState } from './link.ts'
 import type { LinkClock } from './link-clock.ts'
 import { Listeners, type Off, report } from './listeners.ts'
 import { fingerprintOf, newKey } from './names.ts'
 import { Outbox, type OutboxListener, type OutboxOptions, type OutboxState, plainPolicy } from './outbox.ts'
 import { Retry } from './retry.ts'
-import { asClosing, Http, usualTimeoutMs } from './transports/http.ts'
+import { asClosing, Http, sendLast, usualTimeoutMs } from './transports/http.ts'
 import { transportsByName } from './transports/slots.ts'
 import {
   type ChosenTransport,
@@ -54,6 +56,8 @@ export interface Follower {
   end(): void
   /** Why it cannot be read. */
   refusal?: unknown
+  /** Updates that wait for the link: a page that ends before sends them. They may be published again. */
+  unsent?(): readonly UpdateBody[]
   readonly presence: {
     heard(frame: AwarenessFrame, own: string): void
     /** This client's state is too large. */
@@ -250,6 +254,8 @@ export class Channels {
   #made: Link | null = null
   /** The request for a ticket; null before the first and after a failure. */
   #session: Promise<void> | null = null
+  /** The newest, until there is a ticket for it. */
+  #token: string | null = null
 
   constructor(url: string | URL, options: OverOptions) {
     const base = String(url).replace(/\/$/, '')
@@ -259,6 +265,8 @@ export class Channels {
     if (!options.token || options.renewSession) this.#session = Promise.resolve()
     this.#http = new Http(base, this.#ending.signal, usualTimeoutMs, options.platform)
     this.#state = { mode: this.#modes[0].name, status: 'opening', pending: 0, reason: null }
+    if (typeof document !== 'undefined')
+      window.addEventListener('pagehide', () => this.#leaveEarly(base), { signal: this.#ending.signal })
     this.#link = this.#make(base)
     // Reported where it is used.
     this.#link.catch(nothingPlanned)
@@ -463,8 +471,46 @@ export class Channels {
     if (renewSession) await renewSession()
     if (renewSession || !tokenNow) return
     const given = { token: await tokenNow() }
+    this.#token = given.token
     const answer = await this.#http.post<{ readonly ticket: string | null }>(`/session?${this.#proof}`, given)
-    if (answer?.ticket) this.#proof.set('ticket', answer.ticket)
+    if (!answer?.ticket) return
+    this.#proof.set('ticket', answer.ticket)
+    this.#token = null
+  }
+
+  /** For the last request of a page that ends before it has a ticket; null if it needs none, or is late. */
+  #lastToken(): string | null {
+    const { token: tokenNow, renewSession } = this.#options
+    if (renewSession || !tokenNow || this.#proof.has('ticket')) return null
+    if (this.#token !== null) return this.#token
+    const token = tokenNow()
+    return typeof token === 'string' ? token : null
+  }
+
+  /** The page ends before the link is there: sends the updates that wait for it, under a name without a key. */
+  #leaveEarly(base: string): void {
+    if (this.#made) return
+    const from = newName('')
+    const unsent = Array.from(this.#followers, ([channel, follower]) =>
+      (follower.unsent?.() ?? []).map((body) => ({ channel, body })),
+    ).flat()
+    const at = browserTimers.now()
+    const drafts = unsent.map(
+      ({ channel, body }, place): Draft => ({
+        id: `${from}-${place + 1}`,
+        channel,
+        kind: 'update',
+        from,
+        at,
+        body,
+      }),
+    )
+    sendLast(this.#baseFor(base, this.#modes[0].http), [], drafts, this.#options.platform, this.#lastToken())
+  }
+
+  #baseFor(base: string, http: WindowHttp): string {
+    const origin = this.#options.origins?.[http]
+    return origin ? new URL(new URL(base).pathname, origin).href : base
   }
 
   /** Also drops the channels that the server does not let this client read any more. */
@@ -486,16 +532,7 @@ export class Channels {
   }
 
   async #make(base: string): Promise<Link> {
-    const {
-      platform,
-      transports,
-      origins,
-      share,
-      drafts,
-      polling,
-      clock,
-      debug: LinkClass = Link,
-    } = this.#options
+    const { platform, transports, share, drafts, polling, clock, debug: LinkClass = Link } = this.#options
     const own = transportsOver(platform, transports)
     const keeping = drafts?.over(base)
     const key = (await (keeping?.key ?? share?.key(base))) ?? newKey()
@@ -514,10 +551,8 @@ export class Channels {
         polling,
         clock,
         transports: share?.over(own, this.#ending.signal) ?? own,
-        baseFor(http) {
-          const origin = origins?.[http]
-          return origin ? new URL(new URL(base).pathname, origin).href : base
-        },
+        baseFor: (http) => this.#baseFor(base, http),
+        token: () => this.#lastToken(),
         window: name,
         outbox: (listener) => keeping?.outbox(kept, listener) ?? new Outbox(kept, plainPolicy(), listener),
         renewSession: (closing) => this.#review(closing),

@@ -65,6 +65,8 @@ export interface LinkOptions {
   readonly polling?: Polling | undefined
   /** Parameters of each connection: the name's `key`, perhaps a `ticket`. See `renewSession`. */
   readonly proof: Iterable<[name: string, value: string]>
+  /** The token of a client that has no ticket yet, for the last request of a page that ends. */
+  readonly token?: (() => string | null) | undefined
   /** The page's own channel first. */
   readonly channels: readonly string[]
   /** Compares this window's clock with the server's; without it, readings are null. */
@@ -241,14 +243,14 @@ export class Link implements Sleeper {
 
   /** Sends the drafts that the outbox has when it ends. */
   #sendLast(end: () => readonly Draft[]): void {
-    const { baseFor, proof, platform } = this.#options
+    const { baseFor, proof, platform, token } = this.#options
     const arrives =
       this.#state?.status === 'open' &&
       this.#current?.uplink.outlivesPage &&
       this.outbox.drafts.pending.every(isInFlight)
     const left = end()
     // All together, so that none overtakes another.
-    if (!arrives) sendLast(baseFor(this.#fallback.mode.http), proof, left, platform)
+    if (!arrives) sendLast(baseFor(this.#fallback.mode.http), proof, left, platform, token?.())
   }
 
   #fallbackFrom(preferred: LinkMode): Fallback {

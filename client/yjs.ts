@@ -186,6 +186,7 @@ export class CrosswindProvider {
       take: (message, _cursor, receivedAt, dueAt) => this.#take(message, receivedAt, dueAt),
       joined: (_from, to) => this.#sync.joined(to),
       newLog: () => this.#sync.newLog(),
+      unsent: () => this.#sync.unqueued,
       end: () => this.#failed(follower.refusal),
       presence: {
         heard: (frame, own) => this.#bridge.heard(frame, own),

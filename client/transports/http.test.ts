@@ -93,7 +93,7 @@ test('a refused message is not sent again', async () => {
   )
 })
 
-function lastOf(...texts: readonly string[]) {
+function lastOf(texts: readonly string[], token?: string) {
   const asked: [address: string, request: RequestInit][] = []
   const drafts = texts.map((text, index) => ({
     id: `w1-${index + 1}`,
@@ -108,12 +108,13 @@ function lastOf(...texts: readonly string[]) {
     ['ticket', 't1'],
     ['other', 'o1'],
   ]
-  sendLast('https://server', proof, drafts, {
-    async fetch(address, request) {
+  const platform = {
+    async fetch(address: string, request: RequestInit) {
       asked.push([address, request])
       throw new TypeError('The page has ended.')
     },
-  })
+  }
+  sendLast('https://server', proof, drafts, platform, token)
   const [address, request] = asked[0] ?? []
   const lines = String(request?.body ?? '')
     .split('\n')
@@ -122,18 +123,22 @@ function lastOf(...texts: readonly string[]) {
 }
 
 test('a page that ends sends all drafts in one request that outlives it', () => {
-  const { requests, address, request, texts } = lastOf('one', 'two\nlines', 'drei ß 💨')
+  const { requests, address, request, texts } = lastOf(['one', 'two\nlines', 'drei ß 💨'])
   assert.deepEqual([requests, texts], [1, ['one', 'two\nlines', 'drei ß 💨']])
   assert.equal(address, 'https://server/messages?key=k1&ticket=t1')
   const { method, keepalive, headers } = request ?? {}
   assert.deepEqual([method, keepalive, headers], ['POST', true, { 'Content-Type': 'application/x-ndjson' }])
-  assert.equal(lastOf().requests, 0)
+  assert.equal(lastOf([]).requests, 0)
+  assert.deepEqual(lastOf(['one'], 'a token').request?.headers, {
+    'Content-Type': 'application/x-ndjson',
+    Authorization: 'Bearer a token',
+  })
 })
 
 test('such a request has the first drafts that fit into 64 KiB of UTF-8, and none without one before it', () => {
   const large = 'x'.repeat(30_000)
-  assert.deepEqual(lastOf(large, large, large, 'small').texts, [large, large])
+  assert.deepEqual(lastOf([large, large, large, 'small']).texts, [large, large])
   const wide = 'ß'.repeat(20_000)
-  assert.deepEqual(lastOf(wide, wide).texts, [wide])
-  assert.equal(lastOf('x'.repeat(70_000), 'small').requests, 0)
+  assert.deepEqual(lastOf([wide, wide]).texts, [wide])
+  assert.equal(lastOf(['x'.repeat(70_000), 'small']).requests, 0)
 })

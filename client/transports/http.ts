@@ -130,13 +130,15 @@ const maxLastBytes = 65_536
 
 /**
  * For a page that is ending: sends all unanswered drafts in one request, which keeps their order, up to
- * the first that does not fit. Drafts that were stored already are not stored again.
+ * the first that does not fit. Drafts that were stored already are not stored again. `token`: of a client that has
+ * no ticket yet (RFC 6750).
  */
 export function sendLast(
   base: string,
   proof: Iterable<[name: string, value: string]>,
   drafts: readonly Draft[],
   platform?: Pick<Platform, 'fetch'>,
+  token?: string | null,
 ): void {
   let lines = ''
   let bytes = 0
@@ -147,7 +149,7 @@ export function sendLast(
     lines += `${JSON.stringify(draft)}\n`
   }
   const address = `${base}/messages?${pick(proof, 'key')}`
-  if (lines !== '') postLast(address, lines, platform)
+  if (lines !== '') postLast(address, lines, platform, token)
 }
 
 /** Outlives the page. */
@@ -155,8 +157,11 @@ export function postLast(
   address: string,
   lines: string | null,
   platform: Pick<Platform, 'fetch'> = browser,
+  token?: string | null,
 ): void {
-  const content = lines === null ? {} : { body: lines, headers: { 'Content-Type': 'application/x-ndjson' } }
+  const headers: Record<string, string> = { 'Content-Type': 'application/x-ndjson' }
+  if (token) headers.Authorization = `Bearer ${token}`
+  const content = lines === null ? {} : { body: lines, headers }
   platform.fetch(address, { method: 'POST', keepalive: true, ...content }).catch(() => undefined)
 }
 

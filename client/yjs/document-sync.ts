@@ -1,7 +1,7 @@
 // Keeps a Y.Doc in step with its channel's log, and tracks which of its updates are stored.
 
 import type * as Y from 'yjs'
-import { type Draft, type Message, parseCursor } from '../../protocol/messages.ts'
+import { type Draft, type Message, parseCursor, type UpdateBody } from '../../protocol/messages.ts'
 import { type ChannelHandle, type Page, RefusedError } from '../connect.ts'
 import { mergingPolicy } from '../document-policy.ts'
 import type { Link } from '../link.ts'
@@ -91,8 +91,8 @@ export class DocumentSync {
   #link: Link | null = null
   /** The stream has the messages after this cursor. */
   #streamStart = ''
-  /** Number of updates that wait for the link and its outbox. */
-  #unqueued = 0
+  /** Updates that wait for the link and its outbox. */
+  #unqueued: readonly UpdateBody[] = []
   /** Number of updates of which only a comparison can tell whether they are stored. */
   #uncertain: number
   /** The draft of the updates that the newest comparison found missing. */
@@ -121,7 +121,12 @@ export class DocumentSync {
 
   /** Number of updates that are not stored; several that were merged count as one. */
   get unsaved(): number {
-    return this.#pending().length + this.#unqueued + this.#uncertain
+    return this.#pending().length + this.#unqueued.length + this.#uncertain
+  }
+
+  /** Updates that no outbox has yet. */
+  get unqueued(): readonly UpdateBody[] {
+    return this.#unqueued
   }
 
   /** Cursor of the document that the page had at first, if nothing newer is known. */
@@ -148,7 +153,7 @@ export class DocumentSync {
     if (isShared) this.#resume()
     this.#channel = null
     this.#link = null
-    this.#unqueued = 0
+    this.#unqueued = []
     this.#difference = null
     this.#enter('closed')
   }
@@ -203,8 +208,9 @@ export class DocumentSync {
   }
 
   #publish(channel: ChannelHandle, update: Uint8Array): void {
+    const body = bodyOf(update)
     const publish = (link: Link) => {
-      const draft = link.publish(this.#options.channel, 'update', bodyOf(update))
+      const draft = link.publish(this.#options.channel, 'update', body)
       if (draft) this.#listener.onDraft(draft)
       else this.#full()
     }
@@ -212,9 +218,9 @@ export class DocumentSync {
       publish(this.#link)
       return
     }
-    this.#unqueued += 1
+    this.#unqueued = [...this.#unqueued, body]
     channel.link.then((link) => {
-      if (channel === this.#channel) this.#unqueued -= 1
+      this.#unqueued = this.#unqueued.filter((one) => one !== body)
       // If the provider was destroyed meanwhile, a later window may send it.
       publish(link)
     }, ignore)

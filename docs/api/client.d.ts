@@ -475,6 +475,7 @@ interface Follower {
   newLog?(): void;
   end(): void;
   refusal?: unknown;
+  unsent?(): readonly UpdateBody[];
   readonly presence: {
     heard(frame: AwarenessFrame, own: string): void;
     refused(error: RefusedError): void;
@@ -532,6 +533,7 @@ interface LinkOptions {
   readonly baseFor: (http: WindowHttp) => string;
   readonly polling?: Polling | undefined;
   readonly proof: Iterable<[name: string, value: string]>;
+  readonly token?: (() => string | null) | undefined;
   readonly channels: readonly string[];
   readonly clock?: typeof LinkClock | undefined;
   readonly platform?: Pick<Platform, 'fetch' | 'send'> | undefined;

@@ -17,11 +17,11 @@ const crosswind = await createCrosswind({
 })
 const read = (name: string, from = page) => (from ? readFile(join(from, name)) : '')
 const html = await read('page.html')
-const script = await read('editor.js')
-const serve: RequestListener = ({ url }, response) => {
-  const isScript = url === '/editor.js'
-  response.setHeader('content-type', isScript ? 'text/javascript' : 'text/html; charset=utf-8')
-  response.end(isScript ? script : html)
+const types: Readonly<Record<string, string>> = { '/editor.js': 'text/javascript', '/editor.css': 'text/css' }
+const serve: RequestListener = async ({ url = '' }, response) => {
+  const type = types[url]
+  response.setHeader('content-type', type ?? 'text/html; charset=utf-8')
+  response.end(type ? await read(url) : html)
 }
 const server = certificate
   ? createSecureServer({

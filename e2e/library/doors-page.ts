@@ -41,6 +41,17 @@ const { doc } = text
 const provider =
   doc && query.has('doc') ? new CrosswindProvider(url, 'doc.1', doc, { connection: crosswind }) : null
 
+// An editor: what is typed goes to the end of the document.
+const editor = document.body.appendChild(document.createElement('textarea'))
+editor.addEventListener('beforeinput', (event) => {
+  event.preventDefault()
+  text.insert(text.length, event.data ?? '')
+})
+text.observe(() => {
+  editor.value = String(text)
+})
+editor.focus()
+
 const publish = (text: string) => void room.publish(text).catch(() => undefined)
 /** Resolves to the code of the refusal. */
 const codeOf = (data: string) =>
@@ -48,6 +59,10 @@ const codeOf = (data: string) =>
     () => 'stored',
     (error) => (error instanceof RefusedError ? error.code : String(error)),
   )
+if (query.has('leaves')) {
+  text.insert(0, query.get('leaves') ?? '')
+  location.replace('about:blank')
+}
 // Before the drafts of closed windows were read.
 if (query.has('say')) publish(query.get('say') ?? '')
 

@@ -1,11 +1,14 @@
 // Sharing a connection, and drafts: an application's pages that have these doors, in real windows.
 
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import type { RequestListener, ServerResponse } from 'node:http'
 import { join } from 'node:path'
 import { after, before, type TestContext, test } from 'node:test'
-import { build } from 'esbuild'
+import { type BuildOptions, build } from 'esbuild'
+import type * as Y from 'yjs'
 import { stopClock } from '../../app/testing.ts'
+import type { CrosswindProvider } from '../../client/yjs.ts'
 import { fingerprintIn } from '../../protocol/messages.ts'
 import type { Authorize } from '../../server/index.ts'
 import { type Browser, type BrowserWindow, startBrowser, until } from '../browser/browser.ts'
@@ -13,22 +16,42 @@ import { deleteDrafts, draftsKept, forgetCookies } from '../windows/page.ts'
 import { browserName } from '../windows/stage.ts'
 import { start } from './testing.ts'
 
-async function bundle(file: string): Promise<Uint8Array> {
+async function bundle(from: Pick<BuildOptions, 'entryPoints' | 'stdin' | 'alias'>): Promise<Uint8Array> {
   const { outputFiles } = await build({
-    entryPoints: [join(import.meta.dirname, file)],
+    ...from,
+    absWorkingDir: import.meta.dirname,
     bundle: true,
     format: 'esm',
     write: false,
   })
-  return outputFiles[0]?.contents ?? assert.fail(`${file} was not built`)
+  return outputFiles[0]?.contents ?? assert.fail()
+}
+
+/** The example in docs/library.md, with the sources in place of the packages. */
+async function offlineExample(): Promise<Uint8Array> {
+  const guide = await readFile(join(import.meta.dirname, '../../docs/library.md'), 'utf8')
+  const [, example = assert.fail('there is no example')] =
+    /### Offline\n.*?```js\n(.*?)```/s.exec(guide) ?? []
+  const contents = `${example}\nwindow.example = { text: doc.getText('text'), provider }`
+  return bundle({
+    stdin: { contents, resolveDir: import.meta.dirname },
+    alias: { '@crosswind/client': '../../client' },
+  })
+}
+
+declare global {
+  interface Window {
+    example?: { readonly text: Y.Text; readonly provider: CrosswindProvider }
+  }
 }
 
 let browser: Browser
 let scripts: Readonly<Record<string, Uint8Array>>
 before(async () => {
   scripts = {
-    '/page.js': await bundle('doors-page.ts'),
-    '/worker.js': await bundle('../../client/shared-worker.ts'),
+    '/page.js': await bundle({ entryPoints: ['doors-page.ts'] }),
+    '/worker.js': await bundle({ entryPoints: ['../../client/shared-worker.ts'] }),
+    '/example.js': await offlineExample(),
   }
   browser = await startBrowser({ name: browserName })
 })
@@ -42,9 +65,11 @@ function application(together: number): RequestListener {
       ? // Of two requests for one address, Chromium's cache would hold the second back.
         `>addEventListener('load', () => import('/page.js?' + Math.random()))`
       : ' type="module" src="/page.js">'
+  const example = '<!doctype html><script type="module" src="/example.js"></script>'
   return ({ url = '' }, response) => {
     const script = scripts[url.split('?')[0] ?? '']
     response.setHeader('Content-Type', script ? 'text/javascript' : 'text/html')
+    if (url === '/?example') return response.end(example)
     if (!script) return response.end(`<!doctype html><script${load}</script>`)
     waiting.push(() => response.end(script))
     if (waiting.length >= together) for (const answer of waiting.splice(0)) answer()
@@ -87,6 +112,10 @@ async function serve(t: TestContext, { authorize = everyRoom, together = 1, isSe
     /** Streams go on. */
     takesMessages(takes: boolean) {
       cut = takes ? 'none' : '/realtime/messages'
+    },
+    /** Clients get no tickets; messages pass. */
+    takesSessions(takes: boolean) {
+      cut = takes ? 'none' : '/realtime/session'
     },
     /** Messages stored in `room.1`. */
     stored: async () => {
@@ -363,6 +392,7 @@ const typeAndLeave = (letters: string) =>
     location.href = 'about:blank'
   })
 const isSynced = () => window.door?.isSynced()
+const shownBy = () => document.querySelector('textarea')?.value
 
 const letters = 'abcdefghijklmnopqrstuvwxyz'
 
@@ -404,6 +434,43 @@ for (const [query, isSecure] of typingPages)
     }
   })
 
+/** Each key is a character of its own. */
+const keysOf = (round: number) =>
+  String.fromCharCode(...Array.from({ length: 10 }, (_, key) => 0x4e00 + 10 * round + key))
+
+for (const query of ['doc', 'doc&drafts', 'doc&share=worker', 'doc&drafts&share'])
+  test(`${query}: ten keys and a reload at once, ten times: each key is stored, and shown`, async (t) => {
+    const server = await serve(t)
+    const window = await server.open(`user=ada&${query}`)
+    for (let round = 0; round < 10; round += 1) {
+      await window.type(keysOf(round))
+      await window.reload()
+    }
+    const typed = Array.from({ length: 10 }, (_, round) => keysOf(round)).join('')
+    const inOrder = (text = '') => Array.from(text).sort().join('')
+    await until(async () => inOrder(await window.run(shownBy)) === typed, 'not all is shown')
+    assert.equal(inOrder(await server.text()), typed)
+  })
+
+test('a page that ends before it has a ticket sends what was typed', async (t) => {
+  const server = await serve(t)
+  server.takesSessions(false)
+  const window = await server.open('user=ada&doc')
+  await until(async () => (await window.run(reason)) !== null, 'the loss was not noticed')
+  await window.run(typeAndLeave, 'ab')
+  await until(async () => (await server.text()) === 'ab', 'not all is stored')
+  assert.deepEqual(await server.stored(), [
+    ['a', 'ada'],
+    ['b', 'ada'],
+  ])
+})
+
+test('a page that ends before it has its key sends what was typed in its document', async (t) => {
+  const server = await serve(t)
+  await server.open('user=ada&doc&drafts&leaves=ab')
+  await until(async () => (await server.text()) === 'ab', 'not all is stored')
+})
+
 test('a page that ends before its stream is open, or between two, sends what was typed', async (t) => {
   const server = await serve(t)
   for (const [index, isOpened] of [false, true].entries()) {
@@ -420,6 +487,25 @@ test('a page that ends before its stream is open, or between two, sends what was
     (await server.stored()).map(([text]) => text),
     ['a', 'b', 'a', 'b'],
   )
+})
+
+test('the example of docs/library.md opens its document without the server, with all that was typed, and sends it later', async (t) => {
+  const all = ['doc.*']
+  const server = await serve(t, { authorize: () => ({ user: 'ada', read: all, write: all }) })
+  const window = await server.open('example')
+  const isSaved = () => window.run(() => globalThis.window.example?.provider.saved === true)
+  await window.run(() => globalThis.window.example?.text.insert(0, 'stored'))
+  await until(isSaved, 'the first word is not saved')
+  server.isOnline(false)
+  await window.run(() => globalThis.window.example?.text.insert(6, ', kept'))
+  await server.untilKept(window, 'ada', 1)
+  await window.reload()
+  const shown = () => window.run(() => String(globalThis.window.example?.text))
+  await until(async () => (await shown()) === 'stored, kept', 'not all is shown')
+  assert.deepEqual([await isSaved(), await server.text()], [false, 'stored'])
+  server.isOnline(true)
+  await until(isSaved, 'what was kept is not saved')
+  assert.equal(await server.text(), 'stored, kept')
 })
 
 test('a channel that the next permit lacks is refused, and the others go on, though EventSource gives no reason', async (t) => {

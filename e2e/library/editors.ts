@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { mkdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { build } from 'esbuild'
@@ -18,14 +18,17 @@ import { contains, isEqual, startProcess } from './yjs-testing.ts'
 export interface Editor {
   /** Where people write. */
   readonly content: string
-  /** The name of another at its caret. */
+  /** The name of another at its caret, or a caret without one. */
   readonly caret: string
+  readonly isNameless?: boolean
   /** Keys and buttons that format. */
   readonly formats: readonly string[]
   /** Errors that it throws with any provider. */
   readonly faults?: RegExp
-  /** With any provider, it may stop following its document: what it shows is not compared. */
+  /** What it shows is not compared with its document. */
   readonly strays?: boolean
+  /** Its page has its styles in a file, instead of its script. */
+  readonly hasStyles?: boolean
 }
 
 /** By the folder in `examples`. */
@@ -53,7 +56,36 @@ export const editors: Readonly<Record<string, Editor>> = {
     content: '[data-lexical-editor]',
     caret: 'body > div > span > span:not(:empty)',
     formats: ['Control+b', 'Control+i', 'Control+u', 'Shift+Enter'],
+    // With any provider, it may stop following its document.
     strays: true,
+  },
+  prosemirror: {
+    content: '.ProseMirror',
+    caret: '.ProseMirror-yjs-cursor > div',
+    formats: [
+      'Control+b',
+      'Control+i',
+      'Shift+Control+1',
+      'Shift+Control+0',
+      'Shift+Control+8',
+      'Shift+Enter',
+    ],
+  },
+  blocknote: {
+    content: '.bn-editor',
+    caret: '.bn-collaboration-cursor__label',
+    formats: ['Control+b', 'Control+i', 'Control+Alt+1', 'Control+Alt+0', 'Control+Shift+8', 'Shift+Enter'],
+    // Its selection after others deleted text, as Tiptap's.
+    faults: /RangeError: Position \d+ out of range/,
+  },
+  monaco: {
+    content: '.view-lines',
+    caret: '.yRemoteSelectionHead',
+    isNameless: true,
+    formats: ['Alt+ArrowUp', 'Alt+ArrowDown', 'Control+]', 'Shift+Alt+ArrowDown'],
+    // It draws only the lines in view, in any order.
+    strays: true,
+    hasStyles: true,
   },
 }
 
@@ -87,7 +119,7 @@ interface Game {
 }
 
 /** Bundles the example's editor with a provider that records. Resolves to a folder for the server. */
-export async function recordingPage(app: string, html: string): Promise<string> {
+export async function recordingPage(app: string, html: string, { hasStyles }: Editor): Promise<string> {
   const recording = join(import.meta.dirname, 'recording-provider.ts')
   const provider = '@crosswind/client/yjs'
   const { outputFiles } = await build({
@@ -97,7 +129,7 @@ export async function recordingPage(app: string, html: string): Promise<string> 
     write: false,
     outdir: app,
     jsx: 'automatic',
-    loader: { '.css': 'text' },
+    loader: hasStyles ? { '.ttf': 'dataurl' } : { '.css': 'text' },
     plugins: [
       {
         name: 'recording',
@@ -117,7 +149,7 @@ export async function recordingPage(app: string, html: string): Promise<string> 
   const page = join(app, 'recording')
   await mkdir(page, { recursive: true })
   await writeFile(join(page, 'page.html'), html)
-  await writeFile(join(page, 'editor.js'), outputFiles[0]?.contents ?? '')
+  for (const { path, contents } of outputFiles) await writeFile(join(page, basename(path)), contents)
   return page
 }
 

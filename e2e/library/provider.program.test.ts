@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as Y from 'yjs'
 import type { CrosswindProvider, DocumentStart } from '../../client/yjs.ts'
+import { modes } from '../../protocol/modes.ts'
 import { uncaught } from './testing.ts'
 import { converged, follow, refusal, shown, startDocuments, synced } from './yjs-testing.ts'
 
@@ -350,6 +351,29 @@ test('a state of over 4 kB is refused by an event, and the others see the one be
   await shown(other, [{}, laser(2)])
   assert.deepEqual([codes, thrown], [['too-large'], []])
 })
+
+for (const { name } of modes)
+  test(`over ${name}, where a server takes states of 64 kB, a reader's is shown to who is there and who comes later`, async (t) => {
+    const { provide } = await startDocuments(t, {
+      isSecure: true,
+      limits: { stateBytes: 65_536 },
+      authorize: ({ token }) => ({ read: ['doc.*'], write: token === 'writer' ? ['doc.*'] : [] }),
+    })
+    const modes = [name]
+    const reader = provide({ modes, token: () => 'reader' })
+    const writer = provide({ modes, token: () => 'writer' })
+    const refused: string[] = []
+    reader.on('awareness-refused', ({ message }) => refused.push(message))
+    const drawing = (letter: string) => ({ drawing: letter.repeat(65_450) })
+    reader.awareness.setLocalState(drawing('a'))
+    await shown(writer, [{}, drawing('a')])
+    reader.awareness.setLocalState(drawing('ø'))
+    reader.awareness.setLocalState(drawing('b'))
+    const late = provide({ modes, token: () => 'writer' })
+    await Promise.all([shown(writer, [{}, {}, drawing('b')]), shown(late, [{}, {}, drawing('b')])])
+    assert.equal(refused.length, 1)
+    assert.match(refused[0] ?? '', /this server takes 65536 \(limits\.stateBytes\)/)
+  })
 
 const isShown = (state: unknown, { awareness }: CrosswindProvider) =>
   new Promise<void>((resolve) => {

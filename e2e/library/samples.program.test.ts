@@ -82,7 +82,6 @@ declare function userOf(token: string | null): Promise<{ id: string; sessionEnd:
 declare module 'codemirror'
 declare module '@codemirror/view'
 declare module 'y-codemirror.next'
-declare module 'y-indexeddb'
 `
 
 /** A sample as a module. Lines are those of the sample. */

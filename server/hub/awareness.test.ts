@@ -549,3 +549,19 @@ test('the states of a channel take a bounded amount of memory, at the cost of wh
   assert.ok(windows.includes('a1') && windows.includes('e1'))
   assert.ok(bytesIn(late.connection) < 900_000, `${bytesIn(late.connection)}`)
 })
+
+test('large states take the place of large ones, and of no small one', async () => {
+  const { join, time } = openPage({ stateBytesPerSecond: 1e9, maxWindows: 300 })
+  const show = async (id: string, name: string) => (await join({ id, owner: id })).show(at('AA', name))
+  await show('small', '')
+  for (let n = 1; n <= 20; n += 1) await show(`large${n}`, 'x'.repeat(65_000))
+  await show('largest', 'x'.repeat(65_400))
+  await show('newcomer', '')
+  time.advance(60)
+  const { connection } = await join({ id: 'late', owner: 'late' })
+  const [frame] = connection.frames.filter(({ type }) => type === 'awareness') as AwarenessFrame[]
+  assert.deepEqual(
+    frame?.windows.map(({ window }) => window),
+    ['small', ...Array.from({ length: 12 }, (_, place) => `large${place + 9}`), 'newcomer'],
+  )
+})

@@ -12,7 +12,7 @@ export interface ShownWindow {
   version: number
 }
 
-/** Maximum size of a channel's states: `maxShownWindows` of 4 kB each. */
+/** Maximum size of a channel's states: `maxShownWindows` of 4 kB each, fewer of larger ones. */
 const maxBytes = maxShownWindows * 4096
 
 /** Each change gets a higher version than all earlier changes, of other channels too. */
@@ -66,18 +66,22 @@ export class ShownWindows<Shown extends ShownWindow> {
     return this.#byWindow.values()
   }
 
-  /** Shows a window in place of its former state. Returns the windows displaced because there are too many. */
+  /**
+   * Shows a window in place of its former state. Returns the windows displaced because there is too much, perhaps
+   * this one.
+   */
   put(shown: Shown): readonly Shown[] {
     const { window } = shown
     this.#bytes += shown.bytes - (this.#byWindow.get(window)?.bytes ?? 0)
     this.#byWindow.delete(window)
+    this.#byWindow.set(window, shown)
     const displaced: Shown[] = []
-    while (this.size > 0 && (this.size >= maxShownWindows || this.#bytes > maxBytes)) {
-      const excess = this.#excess(shown)
+    while (this.size > maxShownWindows || this.#bytes > maxBytes) {
+      const excess = this.#excess()
       this.remove(excess)
       displaced.push(excess)
     }
-    this.#byWindow.set(window, shown)
+    if (!this.has(shown)) return displaced
     this.#gone.delete(window)
     // After the departures: otherwise readers of this version would get the full state for ever.
     this.#version = this.#nextVersion()
@@ -136,16 +140,21 @@ export class ShownWindows<Shown extends ShownWindow> {
   }
 
   /**
-   * Returns the oldest window of the owner with the most, so that one browser cannot displace the
-   * others.
+   * Returns the oldest window of the owner with the most windows or, if the states are too large, the most bytes, so
+   * that one browser cannot displace the others.
    */
-  #excess(newcomer: Shown): Shown {
+  #excess(): Shown {
     const ownerOf = ({ presenter }: Shown) => presenter.owner ?? presenter
-    const byOwner = Map.groupBy([...this.#byWindow.values(), newcomer], ownerOf)
-    let most: readonly Shown[] = []
-    for (const owned of byOwner.values()) if (owned.length > most.length) most = owned
-    const [oldest = newcomer] = most
-    return oldest
+    const amountOf = this.size > maxShownWindows ? () => 1 : ({ bytes }: Shown) => bytes
+    let most = 0
+    let excess: Shown | undefined
+    for (const owned of Map.groupBy(this.#byWindow.values(), ownerOf).values()) {
+      const amount = owned.reduce((sum, shown) => sum + amountOf(shown), 0)
+      if (amount <= most) continue
+      most = amount
+      excess = owned[0]
+    }
+    return excess as Shown
   }
 }
 

@@ -158,7 +158,7 @@ export function crossOrigin(rules: OriginRules): Middleware {
     if (ctx.method !== 'OPTIONS') return next()
     ctx.set({
       'Access-Control-Allow-Methods': 'GET, POST, PUT, DELETE',
-      'Access-Control-Allow-Headers': 'content-type, if-match',
+      'Access-Control-Allow-Headers': 'authorization, content-type, if-match',
       // Chromium's maximum, two hours.
       'Access-Control-Max-Age': '7200',
     })

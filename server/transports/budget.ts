@@ -164,8 +164,8 @@ class Charge {
 }
 
 /**
- * Maximum size of a frame for a message of this size; slightly larger messages get an explicit
- * error.
+ * Maximum size of a frame of a client whose messages have at most this size: slightly larger ones get an
+ * explicit error, and a state of any allowed size fits.
  */
 export const largestFrame = (maxMessageBytes: number) => maxMessageBytes * 2 + 64 * 1024
 

@@ -4,8 +4,8 @@ import { Refusal } from '../../protocol/refusal.ts'
 import { beatsMissed } from '../hub/heartbeats.ts'
 import type { AnyRequest } from '../security/grants.ts'
 import { grantOf } from '../security/middleware.ts'
-import { aborted, bodyOf, connectionOf, maxBytesFor, tooLarge, whenAborted } from './body-reader.ts'
-import { type Source, UnfinishedFrame, Valve } from './budget.ts'
+import { aborted, bodyOf, connectionOf, maxBytesFor, tooLargeFor, whenAborted } from './body-reader.ts'
+import { largestFrame, type Source, UnfinishedFrame, Valve } from './budget.ts'
 import { InboundFrames } from './inbound-frames.ts'
 import { mountStream } from './sse.ts'
 import { admitOwner, type Mounting, queryOf, type ServerTransport } from './transport.ts'
@@ -45,7 +45,8 @@ export const streaming: ServerTransport = (mounting) => {
     try {
       await readLines(ctx.req, {
         ...mounting,
-        maxBytes: maxBytesFor(grant, limits) * 2,
+        maxBytes: largestFrame(maxBytesFor(grant, limits)),
+        tooLarge: () => tooLargeFor(grant, limits),
         silenceMs: heartbeatMs * longestSilence,
         source,
         signal: excess.signal,
@@ -64,6 +65,7 @@ export const streaming: ServerTransport = (mounting) => {
 
 interface Lines extends Pick<Mounting, 'timers' | 'budget' | 'limits'> {
   readonly maxBytes: number
+  readonly tooLarge: () => Refusal
   readonly silenceMs: number
   readonly source: Source
   readonly signal: AbortSignal
@@ -76,7 +78,7 @@ interface Lines extends Pick<Mounting, 'timers' | 'budget' | 'limits'> {
  */
 function readLines(
   request: AnyRequest,
-  { timers, budget, limits, maxBytes, silenceMs, source, signal, onLine }: Lines,
+  { timers, budget, limits, maxBytes, tooLarge, silenceMs, source, signal, onLine }: Lines,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     /** Pieces of the incomplete line. */
@@ -130,7 +132,7 @@ function readLines(
         }
         const isNew = others.length > 0
         const added = isNew ? (others.at(-1)?.length ?? 0) : first.length
-        if (line.add(added, isNew) > maxBytes) throw tooLarge(maxBytes / 2)
+        if (line.add(added, isNew) > maxBytes) throw tooLarge()
       } catch (error) {
         fail(error)
       }
