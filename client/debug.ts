@@ -114,7 +114,7 @@ class Teller {
         return {
           send: (draft) => this.#sent(mode, draft, send),
           outlivesPage,
-          beat: (windows) => transport.beat(windows),
+          beat: (beat) => transport.beat(beat),
           ...(askClock && { askClock }),
           sendAwareness: (report) => transport.sendAwareness(report),
           close: (isForGood) => {

@@ -140,7 +140,7 @@ export type DownFrame =
   | AwarenessFrame
   | Bye
   | { readonly type: 'omitted'; readonly count: number }
-  | { readonly type: 'heartbeat'; readonly newest: number }
+  | Heartbeat
   | ClockAnswer
 
 export interface Welcome {
@@ -227,16 +227,24 @@ export interface ClockAnswer {
   readonly at: number
 }
 
+/** `newest`: the highest number on the client's channels. `at`: the server's clock, ms since the epoch. */
+export interface Heartbeat {
+  readonly type: 'heartbeat'
+  readonly newest: number
+  readonly at: number
+}
+
 /** Used over WebSocket and in a streamed body; over XHR the body is just the draft. */
 export type UpFrame =
   | { readonly type: 'publish'; readonly message: Draft }
-  | Beat
+  | ({ readonly type: 'heartbeat' } & BeatReport)
   | { readonly type: 'clock'; readonly at: number }
   | ({ readonly type: 'awareness' } & AwarenessReport)
 
-export interface Beat {
-  readonly type: 'heartbeat'
-  readonly windows?: Readonly<Record<string, number>>
+/** `at`: of the server's heartbeat that it answers. `windows`: see `Client#carries`. */
+export interface BeatReport {
+  readonly at?: number | undefined
+  readonly windows?: Readonly<Record<string, number>> | undefined
 }
 
 export interface PollAnswer {

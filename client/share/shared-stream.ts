@@ -249,7 +249,7 @@ export class SharedStream {
       if (tail?.add(frame.message)) for (const member of this.#inPhase('live')) member.deliver(frame.message)
     } else if (frame.type === 'heartbeat') {
       for (const { channels, listener } of this.#inPhase('live'))
-        listener.onFrame({ type: 'heartbeat', newest: tail?.newestOn(channels) ?? 0 })
+        listener.onFrame({ ...frame, newest: tail?.newestOn(channels) ?? 0 })
       // Streams keep order: a message missing before the heartbeat is lost.
       if (tail?.isBefore(frame.newest)) this.#reopen()
     } else if (frame.type === 'awareness') this.#windows.take(frame)
@@ -360,7 +360,7 @@ export class SharedStream {
   #reportWindows(): void {
     this.#plannedReport?.()
     this.#plannedReport = null
-    this.#current?.connection.uplink.beat(this.#countWindows())
+    this.#current?.connection.uplink.beat({ windows: this.#countWindows() })
   }
 
   /** Repeated with each heartbeat, where the transport has them. */

@@ -119,7 +119,8 @@ export function createPostUplink(
       sent.then(free, free)
       return sent
     },
-    beat: (windows) => beat('', () => http.post(heartbeat, windows && { windows })),
+    // A report of windows must not replace an answer.
+    beat: (given) => beat(given?.at === undefined ? '' : 'answer', () => http.post(heartbeat, given)),
     sendAwareness: (shown) => show(`${shown.window} ${shown.channel}`, () => http.post(awareness, shown)),
     close: () => ending.abort(),
   }

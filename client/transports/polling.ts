@@ -63,7 +63,7 @@ function openPoll(
   return {
     ...uplink,
     // Polls already serve as heartbeats.
-    beat: (windows) => windows && uplink.beat(windows),
+    beat: (beat) => beat?.windows && uplink.beat(beat),
     close(isForGood) {
       stop()
       postLeave(opening, platform, isForGood)

@@ -110,7 +110,10 @@ test('an option that does not fit is named, with its value and what is allowed',
     ],
     [{ channels: { a: { kind: 'json', keep: 5 } } }, /keep is 5; it must be such as \{ messages: 1000/],
     [{ channels: { a: { kind: 'json', keep: { hours: '1' } } } }, /keep\.hours is "1"; it must be a number/],
-    [{ channels: { a: { kind: 'json', latest: 'yes' } } }, /latest is "yes"; it must be true or false/],
+    [
+      { channels: { a: { kind: 'json', latest: { of: 'id' } } } },
+      /latest is {"of":"id"}; it must be true, false or such as { by/,
+    ],
     [
       { channels: { a: { kind: 'json', validate: (data: unknown) => data } } },
       /channels\['a'\]\.validate is no Standard Schema/,

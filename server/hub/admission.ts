@@ -1,7 +1,13 @@
 // Admission: validates drafts, awareness reports and queries; errors name the invalid field.
 
 import { maxJsonDepth, measureJson } from '../../protocol/json-depth.ts'
-import { type AwarenessReport, type Draft, isIdOf, logName } from '../../protocol/messages.ts'
+import {
+  type AwarenessReport,
+  type BeatReport,
+  type Draft,
+  isIdOf,
+  logName,
+} from '../../protocol/messages.ts'
 import { Refusal } from '../../protocol/refusal.ts'
 import { rulesFor, type TypeOf } from '../channels/channel-type.ts'
 import {
@@ -140,20 +146,21 @@ const maxCounted = 1000
 
 const maxWindows = 100_000
 
-/**
- * Returns a heartbeat's window counts by first channel; undefined for a plain heartbeat. Throws a
- * `Refusal` (400 `bad-shape`).
- */
-export function admitBeat(given: unknown): Readonly<Record<string, number>> | undefined {
+/** Throws a `Refusal` (400 `bad-shape`). */
+export function admitBeat(given: unknown): BeatReport {
   const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value)
-  const windows = isObject(given) ? (given as { windows?: unknown }).windows : null
-  if (windows === undefined) return undefined
+  const { at, windows } = (isObject(given) ? given : { windows: null }) as { at?: unknown; windows?: unknown }
+  if (at !== undefined && typeof at !== 'number')
+    throw new Refusal('bad-shape', 'A heartbeat\'s optional "at" is that of the heartbeat that it answers.')
+  const answer = at === undefined ? {} : { at }
+  if (windows === undefined) return answer
   const counts = isObject(windows) ? Object.entries(windows as object) : null
   const fits = counts?.every(
     ([channel, count]) =>
       channel.length <= 64 && Number.isInteger(count) && count >= 0 && count <= maxWindows,
   )
-  if (fits && counts && counts.length <= maxCounted) return windows as Record<string, number>
+  if (fits && counts && counts.length <= maxCounted)
+    return { ...answer, windows: windows as BeatReport['windows'] }
   throw new Refusal(
     'bad-shape',
     'A heartbeat\'s optional "windows" maps each first channel to a number of windows.',

@@ -23,8 +23,8 @@ export class Delivery {
   readonly channel: string | null
   /** May be dropped from a full queue. */
   readonly isReplaceable: boolean
-  /** Supersedes older ones of its channel. */
-  readonly replacesOlder: boolean
+  /** Supersedes older ones of this series; null if it supersedes none. */
+  readonly series: string | null
   /** Responds to the client's own frame. */
   readonly isAnswer: boolean
   /** The clients that hold it, if it is large. */
@@ -38,13 +38,13 @@ export class Delivery {
   #others: Map<Framing, Buffer> | null = null
 
   /** `text` is the message as JSON; `rules` are those of its kind. */
-  constructor(frame: DownFrame, cursor: string | null = null, text?: string, { drop }: KindRules = {}) {
+  constructor(frame: DownFrame, cursor: string | null = null, text?: string, rules: KindRules = {}) {
     const message = frame.type === 'message' ? frame.message : null
     this.frame = frame
     this.seq = message?.seq ?? null
     this.channel = message?.channel ?? null
-    this.replacesOlder = drop === 'superseded'
-    this.isReplaceable = drop !== undefined
+    this.series = message && seriesOf(message, rules)
+    this.isReplaceable = rules.drop === 'oldest'
     this.isAnswer = frame.type === 'stored' || frame.type === 'refused' || frame.type === 'clock'
     this.#cursor = cursor
     this.#text = text
@@ -64,6 +64,15 @@ export class Delivery {
     }
     return bytes
   }
+}
+
+/** Names of channels and kinds contain no space. */
+function seriesOf({ channel, kind, body }: Message, { drop, by }: KindRules): string | null {
+  if (drop !== 'superseded') return null
+  if (by === undefined) return `${channel} ${kind}`
+  let value: unknown = body instanceof KeptJson ? body.parse() : body
+  for (const name of by.split('.')) value = Object(value)[name]
+  return value === undefined ? null : `${channel} ${kind} ${JSON.stringify(value)}`
 }
 
 /** A message whose body is kept as bytes is neither parsed nor formatted again. */
@@ -166,12 +175,15 @@ export class RecentDeliveries {
     if (this.#shared.size > maxShared) this.#shared.delete(oldest)
   }
 
+  /** Leaves out what a later one supersedes. */
   deliveriesOf({ messages, head: { epoch } }: Pick<CatchUp, 'messages' | 'head'>): Delivery[] {
-    return messages.map((message) => {
+    const deliveries = messages.map((message) => {
       const known = this.#kept.get(message.seq)?.delivery ?? this.#shared.get(message.seq)?.deref()
       if (known?.frame.type === 'message' && this.#isSame(known.frame.message, message)) return known
       return this.add(message, formatCursor({ epoch, seq: message.seq }))
     })
+    const newest = new Map(deliveries.map((delivery) => [delivery.series, delivery]))
+    return deliveries.filter((one) => one.series === null || newest.get(one.series) === one)
   }
 
   /**

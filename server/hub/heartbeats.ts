@@ -64,7 +64,7 @@ export class Heartbeats {
       const heads = log.heads()
       let newest = 0
       for (const channel of channels) newest = Math.max(newest, heads.get(channel) ?? 0)
-      stream.offer(upsert(encoded, newest, () => new Delivery({ type: 'heartbeat', newest })))
+      stream.offer(upsert(encoded, newest, () => new Delivery({ type: 'heartbeat', newest, at: now })))
     }
   }
 

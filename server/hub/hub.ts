@@ -2,6 +2,7 @@
 
 import {
   type AwarenessReport,
+  type BeatReport,
   type ByeCode,
   type Cursor,
   type Draft,
@@ -137,6 +138,7 @@ export class Hub {
       log,
       recent,
       heartbeatMs,
+      now: timers.now,
       stateBytes: settings.stateBytes,
       queueBytes: settings.queueBytesPerWindow,
       reconnectDelayMs: () => drawReconnectDelayMs(random),
@@ -277,14 +279,19 @@ export class Hub {
   }
 
   /**
-   * Throws a `Refusal` (403 `not-your-name`) if a free name sets `carries`, the windows of a shared
+   * Throws a `Refusal` (403 `not-your-name`) if a free name reports `windows`, those of a shared
    * stream.
    */
-  heard(from: Subscriber | string, carries?: Readonly<Record<string, number>>): void {
+  heard(from: Subscriber | string, beat: BeatReport = {}): void {
     const client = this.#clientOf(from)
-    if (client) this.#registry.heard(client, carries)
+    if (client) this.#heard(client, beat)
     if (!client?.stream && typeof from === 'string')
-      this.#neighbours?.forward({ type: 'heard', window: from, ...(carries && { carries }) })
+      this.#neighbours?.forward({ type: 'heard', window: from, beat })
+  }
+
+  #heard(client: Client, { at, windows }: BeatReport): void {
+    this.#registry.heard(client, windows)
+    if (at !== undefined) client.stream?.answered(at)
   }
 
   /**
@@ -415,7 +422,7 @@ export class Hub {
     else if (said.type === 'left') this.#registry.left(said.window, said.opening)
     else {
       try {
-        if (said.type === 'heard') this.#registry.heard(client, said.carries)
+        if (said.type === 'heard') this.#heard(client, said.beat)
         else this.#awareness.show(client, said.report, said.opening)
       } catch (error) {
         // The other server has already answered the sender.

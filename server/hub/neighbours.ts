@@ -1,6 +1,6 @@
 // Exchanges window counts, shown windows and misdirected requests between the servers of one log.
 
-import type { AwarenessReport } from '../../protocol/messages.ts'
+import type { AwarenessReport, BeatReport } from '../../protocol/messages.ts'
 import { type Cancel, repeat, type Timers } from '../../protocol/time.ts'
 import type { Bus } from '../log/log.ts'
 import type { Awareness, OwnChange } from './awareness.ts'
@@ -12,7 +12,7 @@ import type { Who } from './subscriber.ts'
  */
 export type ForwardedRequest =
   | { readonly type: 'polled'; readonly window: string }
-  | { readonly type: 'heard'; readonly window: string; readonly carries?: Readonly<Record<string, number>> }
+  | { readonly type: 'heard'; readonly window: string; readonly beat: BeatReport }
   | {
       readonly type: 'left'
       readonly window: string

@@ -1,6 +1,6 @@
 // Polling clients: each response contains everything after the request's cursor.
 
-import { type Cursor, estimateLength, formatCursor, type Message } from '../../protocol/messages.ts'
+import { type Cursor, estimateLength, formatCursor } from '../../protocol/messages.ts'
 import type { Timers } from '../../protocol/time.ts'
 import { trace } from '../../protocol/trace.ts'
 import { upsert } from '../../protocol/upsert.ts'
@@ -8,7 +8,7 @@ import type { CatchUp } from '../log/log.ts'
 import type { Awareness } from './awareness.ts'
 import { Delivery } from './delivery.ts'
 import type { Registry } from './registry.ts'
-import { type ClientIdentity, type SubscriberHub, welcomeTo } from './subscriber.ts'
+import { type ClientIdentity, idOf, type SubscriberHub, welcomeTo } from './subscriber.ts'
 
 export interface Poll {
   readonly identity: ClientIdentity
@@ -154,28 +154,29 @@ export class Polls {
     const { recent, queueBytes, on } = streams
     const { recovered, head } = found
     if (cursor && !recovered) on.unrecovered()
+    const all = recent.deliveriesOf(found)
     // Never cut a snapshot: only the whole matches its cursor. Otherwise the next reply continues.
-    const messages = recovered ? asManyAsFit(found.messages, queueBytes) : found.messages
-    onSent(messages.length)
+    const deliveries = recovered ? asManyAsFit(all, queueBytes) : all
+    onSent(deliveries.length)
     if (trace.stream) {
       const { id, mode } = identity
       if (isFirst || !recovered)
         trace.stream(
           `${id} polls by ${mode.name} ${cursor ? `from ${formatCursor(cursor)}` : 'without a cursor'}: ${recovered ? 'recovered' : 'not recovered'}`,
         )
-      for (const message of messages) trace.stream(`${message.id} written to ${id} by ${mode.name}`)
+      for (const delivery of deliveries) trace.stream(`${idOf(delivery)} written to ${id} by ${mode.name}`)
     }
-    const last = messages.length < found.messages.length ? messages.at(-1) : undefined
+    const lastSeq = deliveries.length < all.length ? deliveries.at(-1)?.seq : undefined
     const client = registry.find(identity)
     // An aborted response must not count as delivered.
     const isHeard = client !== undefined && !signal.aborted
     const news = isHeard && registry.presenceNewsFor(client)
     const isWelcome = isFirst || !recovered || cursor?.epoch !== head.epoch
     return {
-      cursor: formatCursor(last ? { epoch: head.epoch, seq: last.seq } : found.reached),
+      cursor: formatCursor(lastSeq ? { epoch: head.epoch, seq: lastSeq } : found.reached),
       deliveries: [
         ...(isWelcome ? [new Delivery(welcomeTo(identity, found, streams))] : []),
-        ...recent.deliveriesOf({ messages, head }),
+        ...deliveries,
         ...(news ? [news] : []),
         ...(isHeard && !client.stream ? awareness.newsFor(identity) : []),
       ],
@@ -184,11 +185,11 @@ export class Polls {
 }
 
 /** Returns at least one message, however large. */
-function asManyAsFit(messages: readonly Message[], maxBytes: number): readonly Message[] {
+function asManyAsFit(deliveries: readonly Delivery[], maxBytes: number): readonly Delivery[] {
   let bytes = 0
-  const end = messages.findIndex(({ body }, index) => {
-    bytes += estimateLength(body)
+  const end = deliveries.findIndex(({ frame }, index) => {
+    bytes += frame.type === 'message' ? estimateLength(frame.message.body) : 0
     return index > 0 && bytes > maxBytes
   })
-  return end < 0 ? messages : messages.slice(0, end)
+  return end < 0 ? deliveries : deliveries.slice(0, end)
 }

@@ -50,8 +50,11 @@ export interface JsonRule {
   readonly validate?: StandardSchema
   /** How much each of the channels keeps, if that is less than `limits` allow the whole log. */
   readonly keep?: Keep
-  /** Whether only the newest message matters: a slow client is not sent those before it. */
-  readonly latest?: boolean
+  /**
+   * Whether only the newest message matters: a slow client is not sent those before it. `by`: only the newest
+   * with each value at this path of the data, such as `sensor.id`; a message without it is always sent.
+   */
+  readonly latest?: boolean | { readonly by: string }
 }
 
 /** Each channel is one document of Yjs, of any shape but without subdocuments. Needs `yjs`. */
@@ -208,8 +211,12 @@ const isOwn = (rule: ChannelRule): rule is ChannelType => 'kinds' in rule
 function typeFrom(rule: ChannelRule, onFailure: (error: unknown) => void): ChannelType {
   if (isOwn(rule)) return catchExpiryErrors(rule, onFailure)
   if (isYjs(rule)) return { name: 'yjs', kinds: {}, yjs: { owners: rule.owners === true } }
-  const json: KindRules<'json'> = rule.latest ? { body: jsonBody, drop: 'superseded' } : { body: jsonBody }
-  return { name: 'json', kinds: { json }, keep: rule.keep }
+  return { name: 'json', kinds: { json: { body: jsonBody, ...dropping(rule) } }, keep: rule.keep }
+}
+
+function dropping({ latest }: JsonRule): KindRules<'json'> {
+  if (!latest) return {}
+  return { drop: 'superseded', by: latest === true ? undefined : `data.${latest.by}` }
 }
 
 /** Fields that a rule of each kind may declare. */
@@ -226,16 +233,25 @@ function checkRule(what: string, rule: ChannelRule): void {
       `${what}.kind is ${JSON.stringify(kind)}; it must be "json" or "yjs", unless a type is declared by kinds.`,
     )
   refuseOthers(`${what}, of the kind ${kind},`, rule, ruleNames[kind])
-  for (const name of ['latest', 'owners'] as const) {
-    const value: unknown = Object(rule)[name]
-    if (value !== undefined && typeof value !== 'boolean')
-      throw new Error(`${what}.${name} is ${JSON.stringify(value)}; it must be true or false.`)
-  }
+  const { latest, owners }: { latest?: unknown; owners?: unknown } = rule as object
+  if (owners !== undefined && typeof owners !== 'boolean')
+    throw new Error(`${what}.owners is ${JSON.stringify(owners)}; it must be true or false.`)
+  if (latest !== undefined && typeof latest !== 'boolean' && !isBy(latest))
+    throw new Error(
+      `${what}.latest is ${JSON.stringify(latest)}; it must be true, false or such as { by: 'sensor.id' }, a path of the data.`,
+    )
   const schema: unknown = 'validate' in rule ? rule.validate : undefined
   if (schema !== undefined && !isSchema(schema))
     throw new Error(
       `${what}.validate is no Standard Schema (https://standardschema.dev), as zod's and others' are.`,
     )
+}
+
+function isBy(latest: unknown): boolean {
+  const [name, ...others] = Object.keys(Object(latest))
+  return (
+    name === 'by' && others.length === 0 && typeof Object(latest).by === 'string' && Object(latest).by !== ''
+  )
 }
 
 /** Throws an `Error` that names the value and what is allowed. */

@@ -421,18 +421,19 @@ test('clock requests count against the rate', async () => {
   assert.equal(answers.length, 20)
 })
 
-test('a heartbeat reports the windows that it carries', async () => {
+test('a heartbeat reports the windows that it carries, and the one that it answers', async () => {
   const heard: unknown[] = []
   const { hub, inbound, said } = await openInbound({
     instead: { heard: (...words) => void heard.push(words) },
   })
+  inbound.handle('{"type":"heartbeat","at":"7"}')
   inbound.handle(heartbeat)
-  inbound.handle('{"type":"heartbeat","windows":{"main":2}}')
+  inbound.handle('{"type":"heartbeat","windows":{"main":2},"at":7.5}')
   await settled()
   const window = hub.streamOf('w1')
-  assert.deepEqual(heard.at(0), [window, undefined])
-  assert.deepEqual(heard.at(-1), [window, { main: 2 }])
-  assert.deepEqual(said(), [])
+  assert.deepEqual(heard.at(0), [window, {}])
+  assert.deepEqual(heard.at(-1), [window, { windows: { main: 2 }, at: 7.5 }])
+  assert.deepEqual(said(), ['bad-shape null'])
 })
 
 test('a slowed window’s frames count as signs of life', async () => {
@@ -552,10 +553,11 @@ test('an empty body that ended while its sender’s permit was looked up is not 
 
 test('a posted heartbeat may count the windows that it carries', async () => {
   assert.equal(await postHeartbeat(''), undefined)
-  assert.equal(await postHeartbeat('{"type":"heartbeat"}'), undefined)
-  assert.deepEqual(await postHeartbeat('{"windows":{"main":3,"other":0}}'), { main: 3, other: 0 })
-  const named = (await postHeartbeat('{"windows":{"__proto__":2,"constructor":1}}')) ?? {}
-  assert.deepEqual(Object.entries(named), [
+  assert.deepEqual(await postHeartbeat('{"type":"heartbeat"}'), {})
+  const windows = { main: 3, other: 0 }
+  assert.deepEqual(await postHeartbeat(JSON.stringify({ windows, at: 8 })), { windows, at: 8 })
+  const named = await postHeartbeat('{"windows":{"__proto__":2,"constructor":1}}')
+  assert.deepEqual(Object.entries(Object(named).windows), [
     ['__proto__', 2],
     ['constructor', 1],
   ])
