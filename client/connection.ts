@@ -89,7 +89,8 @@ export class Connection {
     if (frame.type !== 'clock') this.#heardAt = this.#timers.now()
     if (frame.type === 'welcome') this.#welcomed(frame.heartbeatMs)
     // Answered on arrival: background windows get timers once a minute, and the server would time out.
-    if (frame.type === 'heartbeat') this.#open.beat({ at: frame.at, windows: this.opening.windows?.() })
+    if (frame.type === 'heartbeat' && this.mode.isPush)
+      this.#open.beat({ at: frame.at, windows: this.opening.windows?.() })
     this.opening.onFrame(frame, receivedAt)
   }
 

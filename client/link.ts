@@ -9,6 +9,7 @@ import {
   type DownFrame,
   type Draft,
   formatCursor,
+  type Heartbeat,
   type Kind,
   type Message,
   type Polling,
@@ -21,6 +22,7 @@ import { nothingPlanned, type Random, type Timers } from '../protocol/time.ts'
 import type { Sleeper, WakeUp } from './browser-services.ts'
 import { Connection } from './connection.ts'
 import { Fallback, type FallbackReason } from './fallback.ts'
+import { Lag } from './lag.ts'
 import type { LinkClock } from './link-clock.ts'
 import { bytesOf, isInFlight, type Outbox, type OutboxListener } from './outbox.ts'
 import { Retry } from './retry.ts'
@@ -48,6 +50,8 @@ export interface LinkState {
   /** Ms since the epoch; null when none is planned. */
   readonly retryAt: number | null
   readonly repairs: number
+  /** How old what this window has is, in whole seconds, ms; null until open. */
+  readonly behindMs: number | null
   readonly clock: ClockReading | null
 }
 
@@ -118,6 +122,7 @@ export class Link implements Sleeper {
   #fallback: Fallback
   readonly #retry: Retry
   readonly #clock: LinkClock | undefined
+  readonly #lag = new Lag()
   readonly #awareness: AwarenessSender
   readonly #shown: ShownWindows
   #channels: readonly string[]
@@ -140,7 +145,7 @@ export class Link implements Sleeper {
   /** The session was renewed after a refusal, and nothing was welcomed since: another one is final. */
   #isRenewed = false
   #repairs = 0
-  #state: Omit<LinkState, 'clock'> | null = null
+  #state: Omit<LinkState, 'clock' | 'behindMs'> | null = null
 
   /** Call `open` to begin. */
   constructor(options: LinkOptions, listener: LinkListener) {
@@ -286,20 +291,25 @@ export class Link implements Sleeper {
     }
     if (connection !== this.#current) return
     this.#isOffline = false
-    if (frame.type === 'welcome') this.#welcomed(connection, frame)
+    if (frame.type === 'welcome') this.#welcomed(connection, frame, receivedAt)
     else if (frame.type === 'presence') this.#listener.onPresence?.(frame)
     else if (frame.type === 'awareness') this.#shown.take(frame)
     else if (frame.type === 'clock') this.#clock?.take(frame, receivedAt)
     else if (frame.type === 'message') this.#deliver(frame.message, receivedAt)
-    // Streams keep order: a message missing before the heartbeat is lost.
-    else if (frame.type === 'heartbeat' && frame.newest > (this.#position?.seq ?? 0)) {
-      this.#repairs += 1
-      this.#reopen()
-    }
+    else if (frame.type === 'heartbeat') this.#beaten(frame, receivedAt)
   }
 
-  #welcomed(connection: Connection, welcome: Welcome): void {
+  #beaten({ newest, at }: Heartbeat, receivedAt: number): void {
+    // Streams keep order: a message missing before the heartbeat is lost.
+    if (newest > (this.#position?.seq ?? 0)) {
+      this.#repairs += 1
+      this.#reopen()
+    } else if (this.#lag.heartbeat(at, receivedAt)) this.#notify()
+  }
+
+  #welcomed(connection: Connection, welcome: Welcome, receivedAt: number): void {
     this.#losses = 0
+    this.#lag.welcomed(welcome.at, receivedAt)
     this.#isRenewed = false
     this.#fallback.opened(connection.mode, welcome.http)
     const { uplink } = connection
@@ -335,6 +345,7 @@ export class Link implements Sleeper {
     const isLate = seq <= this.#endSeq
     const dueAt = isLate ? (this.#clock?.whenDue(message, receivedAt) ?? receivedAt) : receivedAt
     this.#listener.onMessage(message, receivedAt, dueAt)
+    if (this.#lag.message(message.acceptedAt, receivedAt)) this.#notify()
   }
 
   #ended(closing: Closing): void {
@@ -519,8 +530,9 @@ export class Link implements Sleeper {
   }
 
   #notify(): void {
-    if (this.#state && !this.#isClosed)
-      this.#listener.onState({ ...this.#state, clock: this.#clock?.reading ?? null })
+    if (!this.#state || this.#isClosed) return
+    const behindMs = this.#state.status === 'open' ? this.#lag.ms : null
+    this.#listener.onState({ ...this.#state, behindMs, clock: this.#clock?.reading ?? null })
   }
 }
 

@@ -63,6 +63,7 @@ function openFake(transport: TransportName, { base, mode, query, polling, onFram
     recovered: query.has('cursor'),
     http: mode.http,
     heartbeatMs: 15_000,
+    at: 0,
     stateBytes: 4096,
   }
 

@@ -151,6 +151,8 @@ export interface Welcome {
   /** HTTP version of the window's requests: a proxy names it by `Via` (RFC 9110, 7.6.3). */
   readonly http: WindowHttp
   readonly heartbeatMs: number
+  /** The server's clock, ms since the epoch. */
+  readonly at: number
   /** Largest state that a window may show on an application's channel, bytes of JSON in UTF-8. */
   readonly stateBytes: number
 }

@@ -17,6 +17,7 @@ const welcomeAt = (cursor: string, recovered: boolean) =>
     recovered,
     http: '2',
     heartbeatMs: 15_000,
+    at: 0,
     stateBytes: 4096,
   }) as const
 

@@ -69,6 +69,8 @@ export class SharedStream {
   #openings = 0
   #tail: Tail | null = null
   #welcome: Welcome | null = null
+  /** By this browser's clock, ms since the epoch. */
+  #welcomedAt = 0
   #presence: Presence | null = null
   /** The windows shown, by channel and name. */
   readonly #shown = new Map<string, Map<string, AwarenessFrame['windows'][number]>>()
@@ -199,6 +201,7 @@ export class SharedStream {
       this.#tail = new Tail(start, channels)
     }
     this.#welcome = welcome
+    this.#welcomedAt = this.#timers.now()
     for (const member of this.#members) this.#sendOver(member, connection)
     this.#reportWindows()
     this.#showAnew(connection)
@@ -310,7 +313,7 @@ export class SharedStream {
 
   #begin(member: Member): void {
     const tail = this.#tail
-    const welcome = this.#welcome
+    const welcome = this.#welcomeNow()
     if (!tail || !welcome) return
     if (tail.covers(member.cursor, member.channels)) {
       member.welcome(welcome, { cursor: tail.logEnd(welcome), recovered: true })
@@ -319,6 +322,12 @@ export class SharedStream {
       member.phase = 'behind'
       this.#catchUp(member).catch((error) => this.#drop(member, asClosing(error)))
     }
+  }
+
+  /** As if it came now. */
+  #welcomeNow(): Welcome | null {
+    const { at = 0 } = this.#welcome ?? {}
+    return this.#welcome && { ...this.#welcome, at: at + this.#timers.now() - this.#welcomedAt }
   }
 
   #follow(member: Member, from: Tail): void {
@@ -333,8 +342,9 @@ export class SharedStream {
     for (let isFirst = true; !this.#tail?.covers(member.cursor, member.channels); isFirst = false) {
       const question = this.#ownQuery(asked, member.cursor, isFirst ? { first: '' } : {})
       const answer = await this.#ask(asked.base, question, gone.signal)
-      if (!this.#members.has(member) || !this.#welcome) return
-      if (!member.handleAnswer(answer, this.#welcome, isFirst)) return this.#drop(member, lost)
+      const welcome = this.#welcomeNow()
+      if (!this.#members.has(member) || !welcome) return
+      if (!member.handleAnswer(answer, welcome, isFirst)) return this.#drop(member, lost)
       // The server reports presence once, so the polling stream will not get it again.
       for (const frame of answer.frames) {
         if (frame.type === 'presence' || frame.type === 'awareness') this.#handle(frame)

@@ -33,12 +33,30 @@ test('a response contains everything after the request’s cursor, and the curso
   assert.deepEqual(idsOf(again), ['m-2', 'm-4'], 'a lost response’s messages are sent again on request')
 })
 
-test('a window that opens is welcomed at once, however long it is willing to wait', async () => {
+test('a heartbeat ends a response with messages after which none are left', async () => {
+  const { hub, time, ask } = openHub({ queueBytesPerWindow: 4000 })
+  for (const n of countTo(3)) await hub.publish(draft(`m-${n}`, 'x'.repeat(1900)))
+  const part = await ask({}, { cursor: 'life1:0' })
+  assert.deepEqual([typesOf(part), part.cursor], [['message', 'message'], 'life1:2'])
+  const rest = await ask({}, { cursor: part.cursor })
+  assert.deepEqual(framesOf(rest).at(-1), { type: 'heartbeat', newest: 3, at: time.now() })
+})
+
+test('a client that polls is sent the newest of what supersedes older messages, as far as a response goes', async () => {
   const { hub, ask } = openHub()
+  const figure = (n: number) =>
+    ({ ...draft(`m-${n}`, '', 'figures.main'), kind: 'figure', body: { value: n } }) as const
+  for (const n of countTo(4)) await hub.publish(n === 2 ? draft('m-2') : figure(n))
+  const reply = await ask({ channels: ['main', 'figures.main'] }, { cursor: 'life1:0' })
+  assert.deepEqual([idsOf(reply), reply.cursor], [['m-2', 'm-4'], 'life1:4'])
+})
+
+test('a window that opens is welcomed at once, however long it is willing to wait', async () => {
+  const { hub, time, ask } = openHub()
   await hub.publish(draft('m-1'))
   const reply = await ask({}, { cursor: 'life1:1', isFirst: true, holdMs: 20_000 })
   const welcome = { type: 'welcome', window: 'w1', cursor: 'life1:1', recovered: true, http: '2' }
-  assert.deepEqual(framesOf(reply), [{ ...welcome, heartbeatMs: 16_000, stateBytes: 4096 }])
+  assert.deepEqual(framesOf(reply), [{ ...welcome, heartbeatMs: 16_000, at: time.now(), stateBytes: 4096 }])
 })
 
 test('a cursor unknown to the log gets a snapshot at once, marked as not recovered', async () => {

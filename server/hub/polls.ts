@@ -166,17 +166,20 @@ export class Polls {
         )
       for (const delivery of deliveries) trace.stream(`${idOf(delivery)} written to ${id} by ${mode.name}`)
     }
-    const lastSeq = deliveries.length < all.length ? deliveries.at(-1)?.seq : undefined
+    const newest = deliveries.at(-1)?.seq
+    const isWhole = deliveries.length === all.length
+    const isComplete = isWhole && found.reached.seq >= head.seq
     const client = registry.find(identity)
     // An aborted response must not count as delivered.
     const isHeard = client !== undefined && !signal.aborted
     const news = isHeard && registry.presenceNewsFor(client)
     const isWelcome = isFirst || !recovered || cursor?.epoch !== head.epoch
     return {
-      cursor: formatCursor(lastSeq ? { epoch: head.epoch, seq: lastSeq } : found.reached),
+      cursor: formatCursor(newest && !isWhole ? { epoch: head.epoch, seq: newest } : found.reached),
       deliveries: [
         ...(isWelcome ? [new Delivery(welcomeTo(identity, found, streams))] : []),
         ...deliveries,
+        ...(isComplete && newest ? [new Delivery({ type: 'heartbeat', newest, at: streams.now() })] : []),
         ...(news ? [news] : []),
         ...(isHeard && !client.stream ? awareness.newsFor(identity) : []),
       ],

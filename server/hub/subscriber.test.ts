@@ -491,7 +491,7 @@ test('the queue never drops an accepted edit, never reorders the log, never exce
 const welcomeTo = (frames: readonly object[]) => frames[0]
 
 test('a window is welcomed, then gets the messages that it missed, then new ones, including its own', async () => {
-  const { hub, enter } = openHub()
+  const { hub, time, enter } = openHub()
   for (const n of [1, 2, 3]) await hub.publish(draft(`w1-${n}`))
   const { connection } = enter({}, 'life1:1')
   await settled()
@@ -503,6 +503,7 @@ test('a window is welcomed, then gets the messages that it missed, then new ones
     recovered: true,
     http: '2',
     heartbeatMs: 16_000,
+    at: time.now(),
     stateBytes: 4096,
   })
   assert.deepEqual(idsIn(connection.frames), ['w1-2', 'w1-3', 'w1-4'])

@@ -421,8 +421,9 @@ class SendQueue {
 export function welcomeTo(
   { id, mode }: ClientIdentity,
   { head, recovered }: CatchUp,
-  { heartbeatMs, stateBytes }: Pick<SubscriberHub, 'heartbeatMs' | 'stateBytes'>,
+  { heartbeatMs, stateBytes, now }: Pick<SubscriberHub, 'heartbeatMs' | 'stateBytes' | 'now'>,
 ): Welcome {
   const cursor = formatCursor(head)
-  return { type: 'welcome', window: id, cursor, recovered, http: mode.http, heartbeatMs, stateBytes }
+  const { http } = mode
+  return { type: 'welcome', window: id, cursor, recovered, http, heartbeatMs, at: now(), stateBytes }
 }
