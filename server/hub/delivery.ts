@@ -1,6 +1,7 @@
 // Deliveries: frames encoded once for all readers; recent ones are cached, large ones charged once.
 
 import {
+  type Cursor,
   type DownFrame,
   estimateLength,
   formatCursor,
@@ -9,7 +10,7 @@ import {
 } from '../../protocol/messages.ts'
 import { type KindRules, rulesFor, type TypeOf } from '../channels/channel-type.ts'
 import { jsonOfBody, KeptJson, messageText } from '../log/kept-json.ts'
-import type { CatchUp } from '../log/log.ts'
+import type { CatchUp, Log } from '../log/log.ts'
 
 /** `cursor` is null except for messages; `message` is the message as JSON, if known. */
 export interface Framing {
@@ -129,6 +130,18 @@ export class HeldDeliveries {
   }
 }
 
+function newestOfEach(deliveries: readonly Delivery[]): Delivery[] {
+  const newest = new Map(deliveries.map((delivery) => [delivery.series, delivery]))
+  return deliveries.filter((one) => one.series === null || newest.get(one.series) === one)
+}
+
+export interface CaughtUp extends Omit<CatchUp, 'messages'> {
+  readonly deliveries: readonly Delivery[]
+}
+
+/** Each takes a few ms. */
+const maxPortions = 10
+
 const maxKept = 500
 const maxCharacters = 4_000_000
 const maxShared = 100
@@ -175,6 +188,32 @@ export class RecentDeliveries {
     if (this.#shared.size > maxShared) this.#shared.delete(oldest)
   }
 
+  /**
+   * Reads what follows a cursor, or a snapshot: a portion of the log, and further ones while later messages
+   * supersede earlier ones. `deliveries` are without these.
+   */
+  async read(
+    log: Pick<Log, 'read'>,
+    cursor: Cursor | null,
+    channels: ReadonlySet<string>,
+  ): Promise<CaughtUp> {
+    let found = await log.read(cursor, channels)
+    let deliveries = this.deliveriesOf(found)
+    for (
+      let portions = 1;
+      portions < maxPortions &&
+      found.recovered &&
+      found.reached.seq < found.head.seq &&
+      deliveries.some(({ series }) => series !== null);
+      portions += 1
+    ) {
+      found = await log.read(found.reached, channels)
+      const more = this.deliveriesOf(found)
+      deliveries = found.recovered ? newestOfEach([...deliveries, ...more]) : more
+    }
+    return { ...found, deliveries }
+  }
+
   /** Leaves out what a later one supersedes. */
   deliveriesOf({ messages, head: { epoch } }: Pick<CatchUp, 'messages' | 'head'>): Delivery[] {
     const deliveries = messages.map((message) => {
@@ -182,8 +221,7 @@ export class RecentDeliveries {
       if (known?.frame.type === 'message' && this.#isSame(known.frame.message, message)) return known
       return this.add(message, formatCursor({ epoch, seq: message.seq }))
     })
-    const newest = new Map(deliveries.map((delivery) => [delivery.series, delivery]))
-    return deliveries.filter((one) => one.series === null || newest.get(one.series) === one)
+    return newestOfEach(deliveries)
   }
 
   /**

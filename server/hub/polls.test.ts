@@ -51,6 +51,18 @@ test('a client that polls is sent the newest of what supersedes older messages, 
   assert.deepEqual([idsOf(reply), reply.cursor], [['m-2', 'm-4'], 'life1:4'])
 })
 
+test('what supersedes older messages comes from several portions of the log at once', async () => {
+  const { hub, ask, enter } = openHub({ log: pagedLog(3) })
+  const channels = ['figures.main']
+  for (const n of countTo(10))
+    await hub.publish({ ...draft(`m-${n}`, '', 'figures.main'), kind: 'figure', body: { value: n } })
+  const reply = await ask({ channels }, { cursor: 'life1:0' })
+  assert.deepEqual([idsOf(reply), reply.cursor], [['m-10'], 'life1:10'])
+  const { connection } = enter({ channels }, 'life1:0')
+  await settled()
+  assert.deepEqual(idsIn(connection.frames), ['m-10'])
+})
+
 test('a window that opens is welcomed at once, however long it is willing to wait', async () => {
   const { hub, time, ask } = openHub()
   await hub.publish(draft('m-1'))

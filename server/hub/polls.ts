@@ -4,9 +4,8 @@ import { type Cursor, estimateLength, formatCursor } from '../../protocol/messag
 import type { Timers } from '../../protocol/time.ts'
 import { trace } from '../../protocol/trace.ts'
 import { upsert } from '../../protocol/upsert.ts'
-import type { CatchUp } from '../log/log.ts'
 import type { Awareness } from './awareness.ts'
-import { Delivery } from './delivery.ts'
+import { type CaughtUp, Delivery } from './delivery.ts'
 import type { Registry } from './registry.ts'
 import { type ClientIdentity, idOf, type SubscriberHub, welcomeTo } from './subscriber.ts'
 
@@ -62,7 +61,7 @@ export class Polls {
     const { ended, end } = this.#hold(identity.channels, holdMs, signal)
     try {
       let found = await this.#read(cursor, identity.channels)
-      if (!isFirst && holdMs > 0 && found.recovered && found.messages.length === 0) {
+      if (!isFirst && holdMs > 0 && found.recovered && found.deliveries.length === 0) {
         const holding = registry.polled(identity, holdMs)
         if (!awareness.hasNewsFor(identity)) await ended
         if (holding) holding.quietUntil = null
@@ -120,11 +119,11 @@ export class Polls {
   }
 
   /** Skips portions without messages for this client. */
-  async #read(cursor: Cursor | null, channels: ReadonlySet<string>): Promise<CatchUp> {
-    const { log } = this.#parts.streams
-    let found = await log.read(cursor, channels)
-    while (found.messages.length === 0 && found.reached.seq < found.head.seq)
-      found = await log.read(found.reached, channels)
+  async #read(cursor: Cursor | null, channels: ReadonlySet<string>): Promise<CaughtUp> {
+    const { log, recent } = this.#parts.streams
+    let found = await recent.read(log, cursor, channels)
+    while (found.deliveries.length === 0 && found.reached.seq < found.head.seq)
+      found = await recent.read(log, found.reached, channels)
     return found
   }
 
@@ -149,14 +148,13 @@ export class Polls {
     return { ended, end }
   }
 
-  #replyTo({ identity, cursor, isFirst, signal }: Omit<Poll, 'holdMs'>, found: CatchUp): PollReply {
+  #replyTo({ identity, cursor, isFirst, signal }: Omit<Poll, 'holdMs'>, found: CaughtUp): PollReply {
     const { streams, registry, awareness, onSent } = this.#parts
-    const { recent, queueBytes, on } = streams
+    const { queueBytes, on } = streams
     const { recovered, head } = found
     if (cursor && !recovered) on.unrecovered()
-    const all = recent.deliveriesOf(found)
     // Never cut a snapshot: only the whole matches its cursor. Otherwise the next reply continues.
-    const deliveries = recovered ? asManyAsFit(all, queueBytes) : all
+    const deliveries = recovered ? asManyAsFit(found.deliveries, queueBytes) : found.deliveries
     onSent(deliveries.length)
     if (trace.stream) {
       const { id, mode } = identity
@@ -167,7 +165,7 @@ export class Polls {
       for (const delivery of deliveries) trace.stream(`${idOf(delivery)} written to ${id} by ${mode.name}`)
     }
     const newest = deliveries.at(-1)?.seq
-    const isWhole = deliveries.length === all.length
+    const isWhole = deliveries.length === found.deliveries.length
     const isComplete = isWhole && found.reached.seq >= head.seq
     const client = registry.find(identity)
     // An aborted response must not count as delivered.

@@ -138,24 +138,24 @@ export class Subscriber {
   async #catchUp(cursor: Cursor | null): Promise<number | null> {
     const { log, recent, on } = this.#hub
     const { channels } = this.identity
-    let found = await log.read(cursor, channels)
+    let found = await recent.read(log, cursor, channels)
     if (cursor && !found.recovered) on.unrecovered()
     trace.stream?.(
       `${this.identity.id} is welcomed at ${formatCursor(found.head)}: ${
         found.recovered ? 'recovered' : cursor ? 'not recovered' : 'new'
-      }, messages first: ${found.messages.length}`,
+      }, messages first: ${found.deliveries.length}`,
     )
     if (this.#isClosed) return null
     const welcome = new Delivery(welcomeTo(this.identity, found, this.#hub))
-    await this.replay([welcome, ...recent.deliveriesOf(found)])
+    await this.replay([welcome, ...found.deliveries])
     while (found.reached.seq < found.head.seq && !this.#isClosed) {
-      found = await log.read(found.reached, channels)
+      found = await recent.read(log, found.reached, channels)
       if (!found.recovered) {
         // The client restarts from a snapshot.
         this.dismiss('overflow', 'The log advanced faster than this window could read it.')
         return null
       }
-      await this.replay(recent.deliveriesOf(found))
+      await this.replay(found.deliveries)
     }
     return found.reached.seq
   }
@@ -420,7 +420,7 @@ class SendQueue {
 
 export function welcomeTo(
   { id, mode }: ClientIdentity,
-  { head, recovered }: CatchUp,
+  { head, recovered }: Pick<CatchUp, 'head' | 'recovered'>,
   { heartbeatMs, stateBytes, now }: Pick<SubscriberHub, 'heartbeatMs' | 'stateBytes' | 'now'>,
 ): Welcome {
   const cursor = formatCursor(head)
