@@ -15,6 +15,7 @@ import {
   type Polling,
   type Presence,
   parseCursor,
+  type Stored,
   type Welcome,
 } from '../protocol/messages.ts'
 import type { LinkMode, WindowHttp } from '../protocol/modes.ts'
@@ -93,6 +94,8 @@ export interface LinkListener extends OutboxListener {
   onDenied?(error: unknown): void
   /** The log was replaced: sequence numbers restart. */
   onNewLog(): void
+  /** A volatile message of another window. */
+  onVolatile?(message: Draft): void
   /** Messages between these cursors were missed; the newest of each channel and kind follow. */
   onMissed?(from: string, to: string): void
   onPresence?(presence: Presence): void
@@ -180,6 +183,16 @@ export class Link implements Sleeper {
   /** Sends a message, now or once connected. Null if the outbox has no room for it. */
   publish<K extends Kind>(channel: string, kind: K, body: Bodies[K]): Draft<K> | null {
     return this.outbox.publish(channel, kind, body)
+  }
+
+  /** This window's name. */
+  get window(): string {
+    return this.#options.window
+  }
+
+  /** Sends a volatile draft, past the outbox; null while the link is not open. */
+  send(draft: Draft): Promise<Stored> | null {
+    return this.#state?.status === 'open' && this.#current ? this.#current.uplink.send(draft) : null
   }
 
   /** Replaces the channels; a new one delivers messages from now on only. `isAnew`: all are new. */
@@ -296,7 +309,10 @@ export class Link implements Sleeper {
     else if (frame.type === 'awareness') this.#shown.take(frame)
     else if (frame.type === 'clock') this.#clock?.take(frame, receivedAt)
     else if (frame.type === 'message') this.#deliver(frame.message, receivedAt)
-    else if (frame.type === 'heartbeat') this.#beaten(frame, receivedAt)
+    else if (frame.type === 'volatile') {
+      // Shared connections return it.
+      if (frame.message.from !== this.window) this.#listener.onVolatile?.(frame.message)
+    } else if (frame.type === 'heartbeat') this.#beaten(frame, receivedAt)
   }
 
   #beaten({ newest, at }: Heartbeat, receivedAt: number): void {

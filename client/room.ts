@@ -4,11 +4,14 @@ import { copyJson } from '../protocol/json-copy.ts'
 import {
   type AwarenessFrame,
   type Bodies,
+  type Draft,
   type JsonMessage,
   type Kind,
   type Message,
   parseCursor,
+  type VolatileMessage,
 } from '../protocol/messages.ts'
+import { now } from './browser-services.ts'
 import type { ChannelHandle, Follower } from './follow.ts'
 import { attempt, Listeners, type Off, report } from './listeners.ts'
 import { RefusedError } from './transports/transport.ts'
@@ -23,6 +26,12 @@ export interface Room<Data> {
   on<Event extends keyof RoomEvents<Data>>(event: Event, listener: RoomEvents<Data>[Event]): Off
   /** Resolves when it is stored; rejects with a `RefusedError`, which has a code. */
   publish(data: Data): Promise<{ readonly seq: number }>
+  /**
+   * Sends data to the other clients that are connected now, such as a pointer's place; nothing stores it, and
+   * slow clients may miss it. Resolves once the server has sent it on, or it was dropped since the connection is
+   * not open or too slow; rejects with a `RefusedError`.
+   */
+  sendVolatile(data: Data): Promise<void>
   /** Messages from its place on; ends when the room is left or the connection closed, rejects on an error. */
   [Symbol.asyncIterator](): AsyncIterableIterator<RoomMessage<Data>, void>
   /**
@@ -45,6 +54,8 @@ export interface Place {
 
 export interface Subscriber<Data> extends Place {
   readonly onMessage: (message: RoomMessage<Data>) => void
+  /** What others send by `sendVolatile`. */
+  readonly onVolatile?: ((message: VolatileMessage<Data>) => void) | undefined
   /** Messages were missed, which the server no longer has: those that it has follow. */
   readonly onGap?: (() => void) | undefined
   /** The channel cannot be read, or no longer. By default the error is thrown where nobody catches it. */
@@ -53,6 +64,8 @@ export interface Subscriber<Data> extends Place {
 
 type RoomEvents<Data> = {
   readonly message: (message: RoomMessage<Data>) => void
+  /** What others send by `sendVolatile`. */
+  readonly volatile: (message: VolatileMessage<Data>) => void
   /** Messages were missed, which the server no longer has: those that it has follow. */
   readonly gap: () => void
   readonly error: (error: unknown) => void
@@ -129,6 +142,11 @@ class Others implements Presence {
 /** Pause before another read, ms, while the server that answered lags behind the one with the stream. */
 const behindMs = 500
 
+/** Volatile messages of a channel; more are dropped. */
+const maxUnanswered = 16
+
+let volatileSent = 0
+
 /** A channel that is read once, for its room and all its subscribers. */
 export class Channel implements Follower {
   readonly name: string
@@ -146,6 +164,7 @@ export class Channel implements Follower {
   #streamStart: string | null = null
   /** Cursor of the newest message of the stream. */
   #position = ''
+  #unanswered = 0
 
   constructor(name: string, from: string | undefined, follow: (follower: Follower) => ChannelHandle) {
     this.name = name
@@ -155,13 +174,27 @@ export class Channel implements Follower {
   }
 
   publish(kind: string = 'json', data: unknown): Promise<{ readonly seq: number }> {
-    const copy = jsonIn(data, 'data')
-    const published = this.#handle.publish(
-      kind as Kind,
-      (kind === 'json' ? { data: copy } : copy) as Bodies[Kind],
-    )
+    const published = this.#handle.publish(kind as Kind, bodyOf(kind, data))
     this.#published?.push(published)
     return published
+  }
+
+  async sendVolatile(kind: string = 'json', data: unknown): Promise<void> {
+    const body = bodyOf(kind, data)
+    const link = await this.#handle.link
+    if (this.refusal) throw this.refusal
+    if (this.#unanswered >= maxUnanswered) return
+    const { window: from } = link
+    volatileSent += 1
+    this.#unanswered += 1
+    try {
+      const id = `${from}-v${volatileSent}`
+      await link.send({ id, channel: this.name, kind: kind as Kind, from, at: now(), body, volatile: true })
+    } catch (error) {
+      if (error instanceof RefusedError) throw error
+    } finally {
+      this.#unanswered -= 1
+    }
   }
 
   read(place: Place, listener: ReaderListener): Reader {
@@ -171,10 +204,11 @@ export class Channel implements Follower {
     return reader
   }
 
-  subscribe({ onMessage, onGap, onError, ...place }: Subscriber<unknown>): Off {
+  subscribe({ onMessage, onVolatile, onGap, onError, ...place }: Subscriber<unknown>): Off {
     const reader = this.read(place, {
       isListening: () => true,
       message: (message) => attempt(() => onMessage(message)),
+      volatile: (message) => attempt(() => onVolatile?.(message)),
       gap: () => attempt(() => onGap?.()),
       ended(refusal) {
         if (refusal) attempt(() => onError?.(refusal))
@@ -217,6 +251,10 @@ export class Channel implements Follower {
     for (const reader of this.#readers) reader.take(message, cursor)
   }
 
+  volatile(message: Draft): void {
+    for (const reader of this.#readers) reader.volatile(message)
+  }
+
   end(): void {
     const heard = Array.from(this.#readers, (reader) => reader.end(this.refusal))
     // Thrown where nobody can catch it: the other channels go on.
@@ -229,6 +267,7 @@ interface ReaderListener {
   /** Otherwise the reader stays at its place. */
   readonly isListening: () => boolean
   readonly message: (message: RoomMessage<unknown>) => void
+  readonly volatile: (message: VolatileMessage<unknown>) => void
   readonly gap: () => void
   /** Returns whether anybody heard the refusal, if there is one. */
   readonly ended: (refusal: unknown) => boolean
@@ -293,6 +332,11 @@ class Reader {
     else this.#early.push([message, cursor])
   }
 
+  volatile({ kind, body, ...envelope }: Draft): void {
+    if (kind === this.#kind && this.#phase !== 'ended')
+      this.#listener.volatile({ ...envelope, ...contentOf(kind, body) })
+  }
+
   stop(): void {
     this.#phase = 'ended'
     this.#turn += 1
@@ -350,8 +394,7 @@ class Reader {
     this.#newest = envelope.seq
     this.#place = cursor
     if (kind !== this.#kind) return
-    const { user, data } = body as Bodies['json']
-    this.#listener.message({ ...envelope, cursor, user, data: kind === 'json' ? data : body })
+    this.#listener.message({ ...envelope, cursor, ...contentOf(kind, body) })
   }
 }
 
@@ -376,6 +419,7 @@ export class ChannelRoom implements Room<unknown> {
     this.#reader = channel.read(place, {
       isListening: () => this.#listeners.has('message') || this.#loops.size > 0,
       gap: () => this.#listeners.tell('gap'),
+      volatile: (message) => this.#listeners.tell('volatile', message),
       message: (message) => {
         this.#listeners.tell('message', message)
         for (const loop of this.#loops) loop.push(message)
@@ -396,6 +440,11 @@ export class ChannelRoom implements Room<unknown> {
   async publish(data: unknown): Promise<{ readonly seq: number }> {
     if (this.#isLeft) throw new Error(`The room of channel "${this.name}" was left.`)
     return this.#channel.publish(this.place.kind, data)
+  }
+
+  async sendVolatile(data: unknown): Promise<void> {
+    if (this.#isLeft) throw new Error(`The room of channel "${this.name}" was left.`)
+    return this.#channel.sendVolatile(this.place.kind, data)
   }
 
   [Symbol.asyncIterator](): AsyncIterableIterator<RoomMessage<unknown>, void> {
@@ -482,6 +531,17 @@ class Loop implements AsyncIterableIterator<RoomMessage<unknown>, void> {
       else request?.resolve({ done: true, value: undefined })
     }
   }
+}
+
+/** Throws a `RefusedError` that names what is not JSON. */
+function bodyOf(kind: string, data: unknown): Bodies[Kind] {
+  const copy = jsonIn(data, 'data')
+  return (kind === 'json' ? { data: copy } : copy) as Bodies[Kind]
+}
+
+function contentOf(kind: Kind, body: Bodies[Kind]) {
+  const { user, data } = body as Bodies['json']
+  return { user, data: kind === 'json' ? data : body }
 }
 
 /** Throws a `RefusedError` that names what is not JSON. */

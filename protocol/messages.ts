@@ -45,6 +45,9 @@ export interface JsonMessage<Data> {
   readonly data: Data
 }
 
+/** A message that is not stored, as an application gets it. */
+export type VolatileMessage<Data> = Omit<JsonMessage<Data>, 'seq' | 'acceptedAt' | 'cursor'>
+
 // Channels
 
 /** Largest channel name, in bytes of UTF-8. */
@@ -134,6 +137,7 @@ const cursorPattern = /^([A-Za-z0-9]{1,32}):(\d{1,15})$/
 export type DownFrame =
   | Welcome
   | { readonly type: 'message'; readonly message: Message }
+  | { readonly type: 'volatile'; readonly message: Draft }
   | Stored
   | Refused
   | Presence
@@ -157,6 +161,7 @@ export interface Welcome {
   readonly stateBytes: number
 }
 
+/** Acknowledges a draft. `seq` is 0 for a volatile one, which was not stored. */
 export interface Stored {
   readonly type: 'stored'
   readonly id: string

@@ -18,7 +18,7 @@ import { Connection } from '../connection.ts'
 import { Outbox, pendingDraft, plainPolicy } from '../outbox.ts'
 import { keepShownMs, ShownWindows } from '../shown-windows.ts'
 import { asClosing } from '../transports/http.ts'
-import { type Closing, lost, type Opening, type WebTransport } from '../transports/transport.ts'
+import { type Closing, lost, type Opening, RefusedError, type WebTransport } from '../transports/transport.ts'
 import { Tail } from './tail.ts'
 
 /** An `Opening` as plain data. */
@@ -99,6 +99,25 @@ export class SharedStream {
     this.#windowsChanged()
     this.#settle()
     return member
+  }
+
+  send(member: Member, draft: Draft): void {
+    if (draft.volatile) void this.#sendVolatile(member, draft)
+    else member.send(draft)
+  }
+
+  /** Answers the member in any case: what is lost is not sent again. */
+  async #sendVolatile({ listener }: Member, draft: Draft): Promise<void> {
+    const { id } = draft
+    try {
+      const { uplink } = this.#current?.connection ?? {}
+      if (uplink) listener.onFrame(await uplink.send(draft))
+      else throw new Error('The shared connection is not open.')
+    } catch (error) {
+      const { code = 'lost', message }: { readonly code?: string; readonly message: string } = error as Error
+      const isFinal = error instanceof RefusedError
+      listener.onFrame({ type: 'refused', id, code, message, ...(!isFinal && { retryAfterMs: 0 }) })
+    }
   }
 
   /** Sets the state that a member shows for its window; null shows nothing. */
@@ -255,6 +274,9 @@ export class SharedStream {
         listener.onFrame({ ...frame, newest: tail?.newestOn(channels) ?? 0 })
       // Streams keep order: a message missing before the heartbeat is lost.
       if (tail?.isBefore(frame.newest)) this.#reopen()
+    } else if (frame.type === 'volatile') {
+      for (const { channels, listener } of this.#inPhase('live'))
+        if (channels.has(frame.message.channel)) listener.onFrame(frame)
     } else if (frame.type === 'awareness') this.#windows.take(frame)
     else if (frame.type === 'presence') {
       this.#presence = frame

@@ -87,6 +87,7 @@ describe('the tables', () => {
     const types: Record<DownFrame['type'], true> = {
       welcome: true,
       message: true,
+      volatile: true,
       presence: true,
       awareness: true,
       omitted: true,

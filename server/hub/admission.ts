@@ -31,14 +31,10 @@ const openingCheck = rule(
 
 const anyObject = rule('an object', (body) => typeof body === 'object' && body !== null)
 
-const envelope = object({
-  id: idCheck,
-  channel: channelName,
-  kind: text,
-  from: senderCheck,
-  at: number,
-  body: anyObject,
-})
+const envelope = object(
+  { id: idCheck, channel: channelName, kind: text, from: senderCheck, at: number, body: anyObject },
+  { volatile: rule('true', (value) => value === true) },
+)
 
 /** The sender of messages that an application publishes from its server. */
 export const applicationName = 'server'
@@ -52,7 +48,8 @@ export function admitDraft(given: unknown, typeOf: TypeOf, reserved: readonly st
   if (misfit) throw badDraft(misfit, idOf(given))
   const draft = given as Draft
   const { id, from, body } = draft
-  const bodyMisfit = within('body', bodyCheckFor(draft, typeOf)(body)) ?? misfitOfId(draft)
+  const bodyMisfit =
+    within('body', bodyCheckFor(draft, typeOf)(body)) ?? misfitOfId(draft) ?? misfitOfVolatile(draft, typeOf)
   if (bodyMisfit) throw badDraft(bodyMisfit, id)
   // A client using one could make the server's messages look like repeats.
   if (from !== logName && from !== applicationName && !reserved.includes(from)) return draft
@@ -68,7 +65,8 @@ export function admitOwnDraft(draft: Draft, typeOf: TypeOf): void {
   const { channel, kind, body, id } = draft
   const { name, kinds } = typeOf(channel)
   if (!Object.hasOwn(kinds, kind)) throw badKind(Object.keys(kinds), { id, channel, name })
-  const misfit = within('body', anyObject(body) ?? kinds[kind]?.body?.(body) ?? null)
+  const misfit =
+    within('body', anyObject(body) ?? kinds[kind]?.body?.(body) ?? null) ?? misfitOfVolatile(draft, typeOf)
   if (misfit) throw badDraft(misfit, id)
 }
 
@@ -105,6 +103,16 @@ function badKind(kinds: readonly string[], { id, channel, name }: Target): Refus
 function misfitOfId({ from, id }: Draft): Misfit | null {
   if (isIdOf(from, id)) return null
   return { path: 'id', must: 'the name in from, "-" and a counter without another "-"' }
+}
+
+/** What a type checks against a channel's content is checked where that is stored. */
+function misfitOfVolatile({ channel, volatile }: Draft, typeOf: TypeOf): Misfit | null {
+  const { name, yjs, gate, refuse } = typeOf(channel)
+  if (!volatile || !(yjs || gate || refuse)) return null
+  return {
+    path: 'volatile',
+    must: `absent: channel "${channel}", of the type ${name}, checks what it stores`,
+  }
 }
 
 const badDraft = (misfit: Misfit, id: string | null) => badShape('message', 'the message', misfit, id)

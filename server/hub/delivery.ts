@@ -26,6 +26,8 @@ export class Delivery {
   readonly isReplaceable: boolean
   /** Supersedes older ones of this series; null if it supersedes none. */
   readonly series: string | null
+  /** Not for a client that is behind. */
+  readonly isVolatile: boolean
   /** Responds to the client's own frame. */
   readonly isAnswer: boolean
   /** The clients that hold it, if it is large. */
@@ -46,6 +48,7 @@ export class Delivery {
     this.channel = message?.channel ?? null
     this.series = message && seriesOf(message, rules)
     this.isReplaceable = rules.drop === 'oldest'
+    this.isVolatile = frame.type === 'volatile'
     this.isAnswer = frame.type === 'stored' || frame.type === 'refused' || frame.type === 'clock'
     this.#cursor = cursor
     this.#text = text

@@ -31,6 +31,7 @@ import {
   type SubscriberHub,
   type Who,
 } from './subscriber.ts'
+import { VolatileMessages } from './volatile.ts'
 import { type Step, Writer } from './writer.ts'
 
 /** Counts traffic. */
@@ -101,6 +102,7 @@ export class Hub {
   readonly #parts: HubParts
   readonly #registry: Registry
   readonly #awareness: Awareness
+  readonly #volatile: VolatileMessages
   readonly #polls: Polls
   readonly #writer: Writer
   readonly #heartbeats: Heartbeats
@@ -156,10 +158,18 @@ export class Hub {
         failed: (error) => parts.onFailure(error),
       },
     }
+    this.#volatile = new VolatileMessages({
+      timers,
+      streamsOn: (channel) => registry.streamsOn(channel),
+      readersOn: (channel) => registry.readersOn(channel),
+      wake: (channel) => this.#polls.wake(channel),
+    })
+    const volatile = this.#volatile
     this.#polls = new Polls({
       streams: this.#streams,
       registry,
       awareness,
+      volatile,
       timers,
       admit: (identity) => this.#admit(identity),
       onSent: (messages) => meter.sent(messages),
@@ -186,8 +196,9 @@ export class Hub {
         awareness,
         onForwarded: (said) => this.#hearOfOthers(said),
         onEnded: (who) => this.end(who),
+        onVolatile: (message) => this.#sendVolatile(message),
       })
-    this.#heartbeats = new Heartbeats({ timers, heartbeatMs, registry, awareness, log })
+    this.#heartbeats = new Heartbeats({ timers, heartbeatMs, registry, awareness, volatile, log })
     log.follow((message, cursor, text) => this.#deliver(message, recent.add(message, cursor, text)))
   }
 
@@ -252,6 +263,22 @@ export class Hub {
    */
   publish(draft: Draft, holder?: QuotaHolder): Stored | Promise<Stored> {
     return this.#writer.publish(draft, holder)
+  }
+
+  /** Stores a client's draft, or sends it on if it is volatile. As `publish`. */
+  take(draft: Draft, holder: QuotaHolder | undefined): Stored | Promise<Stored> {
+    return draft.volatile ? this.sendVolatile(draft) : this.publish(draft, holder)
+  }
+
+  /** Sends a message to the clients that are connected now, at all servers; not to its sender. */
+  sendVolatile(draft: Draft): Stored {
+    this.#sendVolatile(draft)
+    this.#neighbours?.send(draft)
+    return { type: 'stored', id: draft.id, seq: 0 }
+  }
+
+  #sendVolatile(draft: Draft): void {
+    this.#parts.meter.sent(this.#volatile.send(draft))
   }
 
   /**

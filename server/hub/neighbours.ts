@@ -1,6 +1,6 @@
 // Exchanges window counts, shown windows and misdirected requests between the servers of one log.
 
-import type { AwarenessReport, BeatReport } from '../../protocol/messages.ts'
+import type { AwarenessReport, BeatReport, Draft } from '../../protocol/messages.ts'
 import { type Cancel, repeat, type Timers } from '../../protocol/time.ts'
 import type { Bus } from '../log/log.ts'
 import type { Awareness, OwnChange } from './awareness.ts'
@@ -42,6 +42,7 @@ type NeighbourMessage =
   /** First channels of polling clients by proven name; the next poll may reach any server. */
   | { readonly type: 'polls'; readonly channels: Readonly<Record<string, string>> }
   | { readonly type: 'shown'; readonly shown: readonly OwnChange[] }
+  | { readonly type: 'volatile'; readonly message: Draft }
   /** An application ends the sessions of a user or client. */
   | { readonly type: 'ended'; readonly who: Who }
   | { readonly type: 'gone' }
@@ -60,6 +61,7 @@ interface NeighboursParts {
   /** Ignored unless the client belongs to this server. */
   readonly onForwarded: (said: ForwardedRequest) => void
   readonly onEnded: (who: Who) => void
+  readonly onVolatile: (message: Draft) => void
 }
 
 /** Minimum pause between notes of one kind, ms. */
@@ -110,6 +112,10 @@ export class Neighbours implements Elsewhere {
   forward(said: ForwardedRequest): void {
     this.#settle(said)
     this.#post(said)
+  }
+
+  send(message: Draft): void {
+    this.#post({ type: 'volatile', message })
   }
 
   end(who: Who): void {
@@ -218,7 +224,7 @@ export class Neighbours implements Elsewhere {
   }
 
   #handle(note: Note): void {
-    const { server, timers, awareness, onForwarded, onEnded } = this.#parts
+    const { server, timers, awareness, onForwarded, onEnded, onVolatile } = this.#parts
     const { from } = note
     if (this.#isClosed || from === server) return
     const known = this.#others.get(from)
@@ -226,6 +232,7 @@ export class Neighbours implements Elsewhere {
     if (note.type === 'hello') this.#tellAll()
     else if (note.type === 'gone') this.#forget(from)
     else if (note.type === 'ended') onEnded(note.who)
+    else if (note.type === 'volatile') onVolatile(note.message)
     else if (note.type === 'counts') this.#handleCounts(from, note)
     else if (note.type === 'polls') this.#handlePolls(note.channels)
     else if (note.type === 'shown') {

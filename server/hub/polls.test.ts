@@ -63,6 +63,42 @@ test('what supersedes older messages comes from several portions of the log at o
   assert.deepEqual(idsIn(connection.frames), ['m-10'])
 })
 
+const volatileIds = (reply: PollReply) =>
+  framesOf(reply).flatMap((frame) => (frame.type === 'volatile' ? [frame.message.id] : []))
+
+const volatileOf = (n: number, from = 'w9') => ({ ...draft(`${from}-v${n}`), from, volatile: true }) as const
+
+test('a held poll is answered by a volatile message, and the next one by those that came meanwhile, in order', async () => {
+  const { hub, ask } = openHub()
+  const place = { channels: ['main', 'other'] }
+  hub.sendVolatile(volatileOf(1))
+  const { cursor } = await ask(place, { isFirst: true })
+  const held = ask(place, { cursor, holdMs: 10_000 })
+  await settled()
+  hub.sendVolatile(volatileOf(2))
+  for (const [n, channel] of [
+    [3, 'other'],
+    [4, 'main'],
+    [5, 'elsewhere'],
+  ] as const)
+    hub.sendVolatile({ ...volatileOf(n), channel })
+  hub.sendVolatile(volatileOf(6, 'w1'))
+  assert.deepEqual(volatileIds(await held), ['w9-v2', 'w9-v3', 'w9-v4'])
+  hub.sendVolatile(volatileOf(7))
+  assert.deepEqual(volatileIds(await ask(place, { cursor, holdMs: 10_000 })), ['w9-v7'])
+  assert.deepEqual(volatileIds(await ask(place, { cursor })), [])
+})
+
+test('volatile messages are kept for polls for a few seconds, and of each channel the newest', async () => {
+  const { hub, time, ask } = openHub()
+  const { cursor } = await ask({}, { isFirst: true })
+  hub.sendVolatile(volatileOf(1))
+  time.advance(12_000)
+  for (const n of countTo(150)) hub.sendVolatile(volatileOf(n + 1))
+  const got = volatileIds(await ask({}, { cursor }))
+  assert.deepEqual([got.length, got.at(-1)], [100, 'w9-v151'])
+})
+
 test('a window that opens is welcomed at once, however long it is willing to wait', async () => {
   const { hub, time, ask } = openHub()
   await hub.publish(draft('m-1'))

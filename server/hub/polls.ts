@@ -8,6 +8,7 @@ import type { Awareness } from './awareness.ts'
 import { type CaughtUp, Delivery } from './delivery.ts'
 import type { Registry } from './registry.ts'
 import { type ClientIdentity, idOf, type SubscriberHub, welcomeTo } from './subscriber.ts'
+import type { VolatileMessages } from './volatile.ts'
 
 export interface Poll {
   readonly identity: ClientIdentity
@@ -29,6 +30,7 @@ interface PollsParts {
   readonly streams: SubscriberHub
   readonly registry: Registry
   readonly awareness: Awareness
+  readonly volatile: VolatileMessages
   readonly timers: Timers
   /** Throws a `Refusal` when full or draining. */
   readonly admit: (identity: ClientIdentity) => void
@@ -48,7 +50,7 @@ export class Polls {
 
   /** Rejects with a `Refusal` when full or draining. */
   async poll(poll: Poll): Promise<PollReply> {
-    const { registry, awareness } = this.#parts
+    const { registry, awareness, volatile } = this.#parts
     const { identity, cursor, holdMs, isFirst, signal } = poll
     this.#admit(identity)
     const isNew = registry.find(identity) === undefined
@@ -57,13 +59,14 @@ export class Polls {
     // An earlier client of that name received it, not this one.
     if (client) awareness.polled(identity, isFirst)
     if (client && isFirst) client.lastPresence = null
+    if (client && (isFirst || client.volatileSeen === null)) volatile.newsFor(client)
     // Registered before reading, so that messages in between end the hold.
     const { ended, end } = this.#hold(identity.channels, holdMs, signal)
     try {
       let found = await this.#read(cursor, identity.channels)
       if (!isFirst && holdMs > 0 && found.recovered && found.deliveries.length === 0) {
         const holding = registry.polled(identity, holdMs)
-        if (!awareness.hasNewsFor(identity)) await ended
+        if (!awareness.hasNewsFor(identity) && !(holding && volatile.hasNewsFor(holding))) await ended
         if (holding) holding.quietUntil = null
         // An aborted client may have left.
         if (!signal.aborted) {
@@ -149,7 +152,7 @@ export class Polls {
   }
 
   #replyTo({ identity, cursor, isFirst, signal }: Omit<Poll, 'holdMs'>, found: CaughtUp): PollReply {
-    const { streams, registry, awareness, onSent } = this.#parts
+    const { streams, registry, awareness, volatile, onSent } = this.#parts
     const { queueBytes, on } = streams
     const { recovered, head } = found
     if (cursor && !recovered) on.unrecovered()
@@ -178,6 +181,7 @@ export class Polls {
         ...(isWelcome ? [new Delivery(welcomeTo(identity, found, streams))] : []),
         ...deliveries,
         ...(isComplete && newest ? [new Delivery({ type: 'heartbeat', newest, at: streams.now() })] : []),
+        ...(isHeard && !client.stream ? volatile.newsFor(client) : []),
         ...(news ? [news] : []),
         ...(isHeard && !client.stream ? awareness.newsFor(identity) : []),
       ],

@@ -122,6 +122,22 @@ test('a frame outside the log keeps its place in the queue and is not taken for 
   assert.deepEqual(typesIn(connection.frames), ['message', 'stored'])
 })
 
+test('a volatile message waits for a short while, and is dropped for a window that is behind or catches up', () => {
+  const { connection, window, ids } = openWindow({ queueBytes: 20_000 })
+  const volatileOf = (n: number) =>
+    new Delivery({ type: 'volatile', message: { ...draft(`w9-v${n}`, 'x'.repeat(9000)), volatile: true } })
+  const volatileIds = () =>
+    connection.frames.flatMap((frame) => (frame.type === 'volatile' ? [frame.message.id] : []))
+  window.send(volatileOf(1))
+  window.begin(0)
+  connection.isFull = true
+  window.send(editOf(1))
+  for (const n of [2, 3, 4, 5]) window.send(volatileOf(n))
+  connection.isFull = false
+  window.drained()
+  assert.deepEqual([ids(), volatileIds(), window.isClosed], [['e1'], ['w9-v2', 'w9-v3'], false])
+})
+
 test('a full connection gets nothing more until it drains', async () => {
   const { connection, window, ids } = openWindow()
   window.begin(0)

@@ -85,6 +85,9 @@ const reconnectDelay = { minMs: 300, spreadMs: 1200 }
 export const drawReconnectDelayMs = (random: Random) =>
   Math.round(reconnectDelay.minMs + random() * reconnectDelay.spreadMs)
 
+/** Unsent bytes before a volatile message. */
+const maxBytesBefore = 16_384
+
 /** About a hundred acknowledgements, in addition to the connection's buffer. */
 const maxAnswerBytes = 16_384
 
@@ -185,11 +188,18 @@ export class Subscriber {
   send(delivery: Delivery): void {
     if (this.#isClosed) return
     if (this.#isFlowing()) this.#write(delivery)
+    else if (delivery.isVolatile) this.#sendSoon(delivery)
     else if (!this.#queue.push(delivery)) this.dismiss('overflow', 'This window fell too far behind.')
     else if (trace.stream && delivery.seq !== null)
       trace.stream(
         `${idOf(delivery)} waits for ${this.identity.id}, which ${this.#isLive ? 'is slow' : 'catches up'}: ${this.#queue.bytes} bytes`,
       )
+  }
+
+  /** Drops it for a client that catches up or is slow. */
+  #sendSoon(delivery: Delivery): void {
+    if (this.#isLive && this.#queue.bytes <= maxBytesBefore) this.#queue.push(delivery)
+    else trace.stream?.(`${idOf(delivery)} is not sent to ${this.identity.id}, which is behind`)
   }
 
   /** Sends only if nothing is queued; for frames that would be stale by then. */
@@ -337,7 +347,8 @@ export class Subscriber {
 }
 
 /** Of a message; for other frames, their type. */
-export const idOf = ({ frame }: Delivery) => (frame.type === 'message' ? frame.message.id : frame.type)
+export const idOf = ({ frame }: Delivery) =>
+  'message' in frame && typeof frame.message === 'object' ? frame.message.id : frame.type
 
 /**
  * Holds at most `maxBytes` of encoded frames, or one larger frame. When full, drops only frames that

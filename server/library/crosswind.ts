@@ -352,7 +352,28 @@ export class Crosswind {
    * `from`: one of `reservedNames`, by default `server`. `at`: the message's time, ms since the epoch, by
    * default now.
    */
-  readonly publish = async (
+  readonly publish = async (channel: string, data: unknown, options: Publishing = {}): Promise<Stored> => {
+    const draft = await this.#draft('publish', channel, data, options)
+    const { seq } = await this.#engine.current.hub.publish(draft)
+    return { seq }
+  }
+
+  /**
+   * Sends a message to the clients that follow the channel now, at all servers of the log, without storing
+   * it. Slow clients may miss it. Resolves once it is sent; rejects if it does not fit the channel.
+   */
+  readonly sendVolatile = async (
+    channel: string,
+    data: unknown,
+    options: Omit<Publishing, 'id'> = {},
+  ): Promise<void> => {
+    const draft = await this.#draft('sendVolatile', channel, data, options, true)
+    this.#engine.current.hub.sendVolatile(draft)
+  }
+
+  /** Throws or rejects if it does not fit the channel. */
+  async #draft(
+    method: string,
     channel: string,
     data: unknown,
     {
@@ -361,13 +382,14 @@ export class Crosswind {
       kind = this.#channels.usualKind(channel),
       from = applicationName,
       at = processTimers.now(),
-    }: Publishing = {},
-  ): Promise<Stored> => {
-    if (user !== undefined) checkUser('publish: user', user)
+    }: Publishing,
+    volatile?: true,
+  ): Promise<Draft> {
+    if (user !== undefined) checkUser(`${method}: user`, user)
     if (from !== applicationName && !this.#channels.isReserved(from))
-      throw new Error(`publish: from is ${JSON.stringify(from)}; it must be one of reservedNames.`)
+      throw new Error(`${method}: from is ${JSON.stringify(from)}; it must be one of reservedNames.`)
     // A copy: the application may change its own.
-    const copy = JSON.parse(jsonOf(data, 'publish'))
+    const copy = JSON.parse(jsonOf(data, method))
     const draft: Draft = {
       id: id === undefined ? this.#nextId(from) : `${from}-${id}`,
       channel,
@@ -375,10 +397,9 @@ export class Crosswind {
       from,
       at,
       body: kind === 'json' ? { data: copy } : copy,
+      ...(volatile && { volatile }),
     }
-    const completed = await this.#channels.complete(draft, { user: user ?? null }, null)
-    const { seq } = await this.#engine.current.hub.publish(completed)
-    return { seq }
+    return this.#channels.complete(draft, { user: user ?? null }, null)
   }
 
   /** Yields the messages stored after a number, in order; ends at the newest. */

@@ -256,7 +256,7 @@ test('answers in order of arrival, although storing takes a while and refusing d
   const storing: (() => void)[] = []
   const slow: Hub['publish'] = ({ id }) =>
     new Promise((resolve) => storing.push(() => resolve({ type: 'stored', id, seq: 1 })))
-  const { inbound, said } = await openInbound({ instead: { publish: slow } })
+  const { inbound, said } = await openInbound({ instead: { take: slow } })
   inbound.handle(publish(1))
   inbound.handle('{')
   inbound.handle(publish(2))
@@ -272,7 +272,7 @@ test('answers in order of arrival, although storing takes a while and refusing d
 test('names the message on which the server failed, and prints the reason in the terminal', async (t) => {
   const { mock } = t.mock.method(output, 'incident', () => undefined)
   const { inbound, answers } = await openInbound({
-    instead: { publish: () => Promise.reject(new Error('no disk')) },
+    instead: { take: () => Promise.reject(new Error('no disk')) },
   })
   inbound.handle(publish(1))
   await settled()
@@ -285,7 +285,7 @@ test('after the log refused a message, refuses later ones until it is repeated',
   let refusal: Refusal | null = new Refusal('log-unavailable', 'The log is away.', 'w1-1', 1000)
   const append: Hub['publish'] = ({ id }) =>
     refusal ? Promise.reject(refusal.about(id)) : { type: 'stored', id, seq: 1 }
-  const { inbound, time, said } = await openInbound({ instead: { publish: append } })
+  const { inbound, time, said } = await openInbound({ instead: { take: append } })
   async function take(n: number) {
     inbound.handle(publish(n))
     await settled()
@@ -406,7 +406,7 @@ test('stops reading from a sender that does not read its answers, and loses noth
 
 test('answers a clock request at once, with the sender’s own timestamp', async () => {
   const storing: Hub['publish'] = () => new Promise(() => undefined)
-  const { inbound, time, answers } = await openInbound({ instead: { publish: storing } })
+  const { inbound, time, answers } = await openInbound({ instead: { take: storing } })
   inbound.handle(publish(1))
   time.advance(250)
   inbound.handle(clock)
@@ -624,7 +624,7 @@ async function postLines(lines: readonly (string | object)[], hub: Partial<Hub> 
     {
       waitMs: () => 0,
       refused: () => undefined,
-      async publish({ id }) {
+      async take({ id }) {
         await settled()
         published.push(id)
         return { type: 'stored', id, seq: published.length }
@@ -671,11 +671,11 @@ test('several drafts: a final refusal keeps no other from being stored', async (
 
 test('several drafts: none overtakes one that is to be sent again', async () => {
   const busy = new Refusal('log-full', 'The disk is full.', null, 1000)
-  const publish: Hub['publish'] = ({ id }) =>
+  const take: Hub['take'] = ({ id }) =>
     id === 'w1-2' ? Promise.reject(busy.about(id)) : { type: 'stored', id, seq: 1 }
   const { answers } = await postLines(
     [1, 2, 3].map((n) => draftOf(n)),
-    { publish },
+    { take },
   )
   assert.deepEqual(answers, ['stored w1-1', 'log-full w1-2'])
 })
@@ -718,7 +718,7 @@ test('traces report a posted message as received, admitted and answered, without
   const text = JSON.stringify(message)
   await post('/api/messages', text, {
     waitMs: () => 0,
-    publish: ({ id }) => ({ type: 'stored', id, seq: 7 }),
+    take: ({ id }) => ({ type: 'stored', id, seq: 7 }),
   })
   assert.deepEqual(traced.lines, [
     `uplink ${proven}-1 received: ${text.length} bytes by POST over HTTP/1.1, from ${proven}`,
