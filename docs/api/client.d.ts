@@ -99,6 +99,8 @@ declare class Link implements Sleeper {
   open(cursor?: string | null): void;
   get cursor(): string | null;
   publish<K extends Kind>(channel: string, kind: K, body: Bodies[K]): Draft<K> | null;
+  get window(): string;
+  send(draft: Draft): Promise<Stored> | null;
   read(channels: readonly string[], isAnew?: boolean): void;
   setAwareness(report: AwarenessReport): void;
   switchMode(next: LinkMode): void;
@@ -259,7 +261,7 @@ declare namespace clock_d_exports {
   export { LinkClock, whenDue };
 }
 declare namespace connect_d_exports {
-  export { ChannelHandle, Channels, ConnectOptions, ConnectionState, Crosswind, FallbackReason, Follower, Keeping, OverOptions, Page, Place, Presence, RefusedError, Room, RoomMessage, Sharing, Subscriber, connect, connectOver, longPolling, overAll, polling, programs, sse, streaming, websocket };
+  export { ChannelHandle, Channels, ConnectOptions, ConnectionState, Crosswind, FallbackReason, Follower, Keeping, OverOptions, Page, Place, Presence, RefusedError, Room, RoomMessage, Sharing, Subscriber, VolatileMessage, connect, connectOver, longPolling, overAll, polling, programs, sse, streaming, websocket };
 }
 declare namespace debug_d_exports {
   export { debug };
@@ -303,9 +305,9 @@ interface AwarenessReport {
   readonly window?: string;
   readonly channel?: string;
 }
-interface Beat {
-  readonly type: 'heartbeat';
-  readonly windows?: Readonly<Record<string, number>>;
+interface BeatReport {
+  readonly at?: number | undefined;
+  readonly windows?: Readonly<Record<string, number>> | undefined;
 }
 interface Bodies {
   update: UpdateBody;
@@ -405,6 +407,7 @@ interface Draft<K extends Kind = Kind> {
   readonly from: string;
   readonly at: number;
   readonly body: Bodies[K];
+  readonly volatile?: true | undefined;
 }
 interface DraftDatabase {
   readonly key: (proposed: string) => Promise<string>;
@@ -456,6 +459,7 @@ interface Exchange {
 interface Follower {
   readonly from?: string | undefined;
   take(message: Message, cursor: string, receivedAt: number, dueAt: number): void;
+  volatile?(message: Draft): void;
   readonly isRequired?: boolean | undefined;
   joined?(from: string, to: string): Promise<void>;
   missed?(from: string, to: string): Promise<void>;
@@ -466,6 +470,11 @@ interface Follower {
     heard(frame: AwarenessFrame, own: string): void;
     refused(error: RefusedError): void;
   };
+}
+interface Heartbeat {
+  readonly type: 'heartbeat';
+  readonly newest: number;
+  readonly at: number;
 }
 interface JsonBody {
   readonly data: unknown;
@@ -500,6 +509,7 @@ interface LinkListener extends OutboxListener {
   onMessage(message: Message, receivedAt: number, dueAt: number): void;
   onDenied?(error: unknown): void;
   onNewLog(): void;
+  onVolatile?(message: Draft): void;
   onMissed?(from: string, to: string): void;
   onPresence?(presence: Presence$1): void;
   onAwareness(frame: AwarenessFrame): void;
@@ -533,6 +543,7 @@ interface LinkState {
   readonly reason: string | null;
   readonly retryAt: number | null;
   readonly repairs: number;
+  readonly behindMs: number | null;
   readonly clock: ClockReading | null;
 }
 interface MeanError {
@@ -556,7 +567,7 @@ interface Mode extends WindowMode {
 interface OpenTransport {
   readonly send: (draft: Draft) => Promise<Stored>;
   readonly outlivesPage?: boolean | undefined;
-  readonly beat: (windows?: Beat['windows']) => void;
+  readonly beat: (beat?: BeatReport) => void;
   readonly askClock?: () => void;
   readonly sendAwareness: (report: AwarenessReport) => void;
   readonly close: (isForGood?: boolean) => void;
@@ -703,6 +714,7 @@ interface Room<Data> {
   publish(data: Data): Promise<{
     readonly seq: number;
   }>;
+  sendVolatile(data: Data): Promise<void>;
   [Symbol.asyncIterator](): AsyncIterableIterator<RoomMessage<Data>, void>;
   leave(): void;
 }
@@ -731,6 +743,7 @@ interface Stored {
 }
 interface Subscriber<Data> extends Place {
   readonly onMessage: (message: RoomMessage<Data>) => void;
+  readonly onVolatile?: ((message: VolatileMessage<Data>) => void) | undefined;
   readonly onGap?: (() => void) | undefined;
   readonly onError?: ((error: unknown) => void) | undefined;
 }
@@ -760,7 +773,7 @@ interface UpdateBody {
   readonly owners?: Readonly<Record<string, readonly number[]>>;
 }
 interface Watched extends Opening {
-  readonly windows?: () => Beat['windows'];
+  readonly windows?: () => BeatReport['windows'];
 }
 interface WebTransport {
   readonly name: TransportName;
@@ -774,6 +787,7 @@ interface Welcome {
   readonly recovered: boolean;
   readonly http: WindowHttp;
   readonly heartbeatMs: number;
+  readonly at: number;
   readonly stateBytes: number;
 }
 interface WindowMode extends LinkMode {
@@ -792,13 +806,13 @@ type ConnectionEvents = {
 type DownFrame = Welcome | {
   readonly type: 'message';
   readonly message: Message;
+} | {
+  readonly type: 'volatile';
+  readonly message: Draft;
 } | Stored | Refused | Presence$1 | AwarenessFrame | Bye | {
   readonly type: 'omitted';
   readonly count: number;
-} | {
-  readonly type: 'heartbeat';
-  readonly newest: number;
-} | ClockAnswer;
+} | Heartbeat | ClockAnswer;
 type EventName = keyof ProviderEvents;
 type FallbackReason = 'blocked' | 'unsupported' | 'flapping' | 'full';
 type Follow = (address: string, signal: AbortSignal, onText: (text: string) => void) => Promise<void>;
@@ -817,6 +831,7 @@ type PresenceEvents = {
 type Random = () => number;
 type RoomEvents<Data> = {
   readonly message: (message: RoomMessage<Data>) => void;
+  readonly volatile: (message: VolatileMessage<Data>) => void;
   readonly gap: () => void;
   readonly error: (error: unknown) => void;
 };
@@ -828,5 +843,6 @@ type Send = (method: 'GET' | 'POST', address: string, body: string | null, limit
 type Share = (typeof shareNames)[number];
 type TransportName = (typeof transportNames)[number];
 type Transports = Readonly<Record<TransportName, WebTransport>>;
+type VolatileMessage<Data> = Omit<JsonMessage<Data>, 'seq' | 'acceptedAt' | 'cursor'>;
 type WakeUp = 'online' | 'visible' | 'resumed' | 'restored';
 type WindowHttp = (typeof windowHttpVersions)[number];

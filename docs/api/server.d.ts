@@ -97,7 +97,8 @@ declare class Crosswind {
   readonly refuse: (request: AnyRequest, response: ServerResponse | Http2ServerResponse, error: unknown) => void;
   readonly rateLimit: (perSecond: number, sentence: string) => Limiter;
   readonly metrics: () => Promise<string>;
-  readonly publish: (channel: string, data: unknown, { id, user, kind, from, at }?: Publishing) => Promise<Stored>;
+  readonly publish: (channel: string, data: unknown, options?: Publishing) => Promise<Stored>;
+  readonly sendVolatile: (channel: string, data: unknown, options?: Omit<Publishing, 'id'>) => Promise<void>;
   readonly read: (channel: string, { after }?: {
     readonly after?: number;
   }) => AsyncGenerator<Received>;
@@ -558,6 +559,7 @@ interface Draft<K extends Kind = Kind> {
   readonly from: string;
   readonly at: number;
   readonly body: Bodies[K];
+  readonly volatile?: true | undefined;
 }
 interface Earlier {
   readonly messages: readonly Message[];
@@ -631,7 +633,9 @@ interface JsonRule {
   readonly kind: 'json';
   readonly validate?: StandardSchema;
   readonly keep?: Keep;
-  readonly latest?: boolean;
+  readonly latest?: boolean | {
+    readonly by: string;
+  };
 }
 interface Keep {
   readonly messages?: number;
@@ -641,6 +645,7 @@ interface Keep {
 interface KindRules<K extends Kind = Kind> {
   readonly fold?: Fold<K> | undefined;
   readonly drop?: 'oldest' | 'superseded';
+  readonly by?: string | undefined;
   readonly body?: Check;
 }
 interface KoaContext {

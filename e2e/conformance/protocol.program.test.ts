@@ -365,7 +365,7 @@ describe('the examples', () => {
     assert.match(cursor, /^\w+:1$/)
     assert.deepEqual(
       frames.map(({ type }: DownFrame) => type),
-      ['welcome', 'message'],
+      ['welcome', 'message', 'heartbeat'],
     )
   })
 
