@@ -72,6 +72,30 @@ test('a number of windows is sent again until it is answered, unless a newer one
   assert.equal(asked.length, 3)
 })
 
+test('volatile messages are posted one after the other, and wait for no stored one', async () => {
+  const { uplink, asked, bodies } = openUplink()
+  const send = (id: string, volatile?: true) =>
+    uplink
+      .send({ id, channel: 'main', kind: 'json', from: 'w1', at: 1, body: { data: id }, volatile })
+      .catch(() => undefined)
+  for (const id of ['w1-1', 'w1-2']) void send(id)
+  for (const id of ['w1-v1', 'w1-v2']) void send(id, true)
+  const ids = () => bodies().map(({ id }) => id)
+  assert.deepEqual(ids(), ['w1-1', 'w1-v1'])
+  await asked[1]?.answer()
+  assert.deepEqual(ids(), ['w1-1', 'w1-v1', 'w1-v2'])
+})
+
+test('an answer to a heartbeat is not replaced by a number of windows', async () => {
+  const { uplink, asked, bodies } = openUplink()
+  uplink.beat({ at: 1 })
+  uplink.beat({ at: 2 })
+  uplink.beat({ windows: { main: 2 } })
+  await asked[0]?.answer()
+  await asked[1]?.answer()
+  assert.deepEqual(bodies(), [{ at: 1 }, { at: 2 }, { windows: { main: 2 } }])
+})
+
 test('a heartbeat does not wait for what a window shows of itself', () => {
   const { uplink, asked } = openUplink()
   uplink.sendAwareness({ window: 'w1', channel: 'main', state: { caret: 3 } })

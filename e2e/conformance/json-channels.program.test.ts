@@ -45,6 +45,23 @@ for (const mode of modes)
       assert.deepEqual(message.body, { data: [null, { any: 'JSON' }], user: 'ada' })
     })
 
+    if (mode.isPush)
+      test('a stream on which newer messages replace older ones asks how far it was read, and again once it was answered', async (t) => {
+        const channels = { 'room.*': { kind: 'json', latest: { by: 'id' } } } as const
+        const { origin, crosswind } = await startWith(t, { channels, heartbeatMs: 60_000 })
+        const ann = openJson(t, origin, mode, 'room.1')
+        await ann.next('welcome')
+        const text = 'x'.repeat(10_000)
+        for (const id of [1, 2, 3, 4, 5]) await crosswind.publish('room.1', { id, text })
+        const first = await ann.next('heartbeat')
+        assert.equal(first.newest, 1)
+        while ((await ann.next('message')).message.seq < 5);
+        assert.ok(ann.take().every(({ type }) => type !== 'heartbeat'))
+        ann.beat({ at: first.at })
+        const second = await ann.next('heartbeat')
+        assert.deepEqual([second.newest, second.at > first.at], [5, true])
+      })
+
     test('a volatile message has its sender’s user, and the schema and the permit hold for it', async (t) => {
       const validate = {
         '~standard': {
