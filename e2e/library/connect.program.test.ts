@@ -473,12 +473,13 @@ test('the state says what is known of the connection: its clock, its version, it
   const opened = open({ clock: LinkClock, modes: ['sse/1.1'] })
   assert.deepEqual(opened.state, { mode: 'sse/1.1', status: 'opening', pending: 0, reason: null })
   await opened.channel<Said>('room.1').publish({ text: 'hello' })
-  const { clock, outbox, ...state } = await untilState(
+  const { clock, outbox, behindMs, ...state } = await untilState(
     opened,
     ({ windows, pending, clock }) => windows === 1 && pending === 0 && Boolean(clock),
   )
   assert.ok(clock && clock.boundMs > 0)
   assert.equal(outbox?.unstored, 0)
+  assert.equal(typeof behindMs, 'number')
   assert.deepEqual(state, {
     mode: 'sse/1.1',
     preferred: 'sse/1.1',
