@@ -5,6 +5,7 @@ import { Channels, type ConnectOptions, type OverOptions, overAll } from './foll
 import type { Off } from './listeners.ts'
 import { Channel, ChannelRoom, type Place, type Room, type Subscriber } from './room.ts'
 
+export type { VolatileMessage } from '../protocol/messages.ts'
 export * from './follow.ts'
 export type { Place, Presence, Room, RoomChange, RoomMessage, Subscriber } from './room.ts'
 

@@ -1,6 +1,6 @@
 // One connection over one transport, from its first frame to its end, with a silence watchdog.
 
-import type { Beat, DownFrame } from '../protocol/messages.ts'
+import type { BeatReport, DownFrame } from '../protocol/messages.ts'
 import type { LinkMode } from '../protocol/modes.ts'
 import { nothingPlanned, type Timers } from '../protocol/time.ts'
 import type { Closing, Opening, OpenTransport, WebTransport } from './transports/transport.ts'
@@ -13,7 +13,7 @@ const heartbeatsMissed = 2.5
 
 interface Watched extends Opening {
   /** Reported with each heartbeat. */
-  readonly windows?: () => Beat['windows']
+  readonly windows?: () => BeatReport['windows']
 }
 
 /** No `opening.onFrame` follows the end; one `opening.onClose` reports it, unless `leave` was called. */
@@ -89,7 +89,8 @@ export class Connection {
     if (frame.type !== 'clock') this.#heardAt = this.#timers.now()
     if (frame.type === 'welcome') this.#welcomed(frame.heartbeatMs)
     // Answered on arrival: background windows get timers once a minute, and the server would time out.
-    if (frame.type === 'heartbeat') this.#open.beat(this.opening.windows?.())
+    if (frame.type === 'heartbeat' && this.mode.isPush)
+      this.#open.beat({ at: frame.at, windows: this.opening.windows?.() })
     this.opening.onFrame(frame, receivedAt)
   }
 

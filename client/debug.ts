@@ -114,7 +114,7 @@ class Teller {
         return {
           send: (draft) => this.#sent(mode, draft, send),
           outlivesPage,
-          beat: (windows) => transport.beat(windows),
+          beat: (beat) => transport.beat(beat),
           ...(askClock && { askClock }),
           sendAwareness: (report) => transport.sendAwareness(report),
           close: (isForGood) => {
@@ -199,6 +199,10 @@ class Teller {
 
   async #sent({ name }: LinkMode, draft: Draft, send: OpenTransport['send']) {
     const { id } = draft
+    if (draft.volatile) {
+      trace.outbox?.(`${id} sent over ${name}: volatile`)
+      return send(draft)
+    }
     this.drafted(draft)
     const attempt = (this.#attempts.get(id) ?? 0) + 1
     this.#attempts.set(id, attempt)

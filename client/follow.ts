@@ -44,6 +44,8 @@ export interface Follower {
   readonly from?: string | undefined
   /** `receivedAt`, `dueAt`: see `LinkListener#onMessage`. */
   take(message: Message, cursor: string, receivedAt: number, dueAt: number): void
+  /** A message that is not stored, from another client. */
+  volatile?(message: Draft): void
   /** When the channel may no longer be read, the connection waits until it may, and its other channels too. */
   readonly isRequired?: boolean | undefined
   /** The follower reads the channel from `from` on; the stream has the messages after `to`. */
@@ -562,6 +564,7 @@ export class Channels {
         onPresence: ({ type: _, ...counts }) => this.#changed(counts),
         onMessage: (message, receivedAt, dueAt) =>
           this.#followers.get(message.channel)?.take(message, link.cursor ?? '', receivedAt, dueAt),
+        onVolatile: (message) => this.#followers.get(message.channel)?.volatile?.(message),
         onDenied: (error) => this.#deny(error),
         onNewLog: () => this.#followers.forEach((follower) => void follower.newLog?.()),
         onMissed: (from, to) =>

@@ -280,6 +280,23 @@ function openTold() {
   return { ...opened, take, compareClocks, comeBack, late, told }
 }
 
+test('the state says how far an open window is behind its server, until it has caught up', () => {
+  const { time, newest, heard, take } = openTold()
+  const behind: unknown[] = []
+  const note = () => behind.push(heard.newest?.behindMs)
+  note()
+  newest().welcome({ cursor: 'life1:0' })
+  note()
+  time.advance(30_000)
+  take(1, time.now() - 27_500)
+  note()
+  newest().frame({ type: 'heartbeat', newest: 1, at: time.now() }, time.now())
+  note()
+  newest().end()
+  note()
+  assert.deepEqual(behind, [null, 0, 27_000, 0, null])
+})
+
 test('messages up to the welcome’s cursor are dated by the log, later ones by their arrival', () => {
   const { time, newest, take, late, told } = openTold()
   newest().welcome({ cursor: 'life1:7' })

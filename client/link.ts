@@ -9,11 +9,13 @@ import {
   type DownFrame,
   type Draft,
   formatCursor,
+  type Heartbeat,
   type Kind,
   type Message,
   type Polling,
   type Presence,
   parseCursor,
+  type Stored,
   type Welcome,
 } from '../protocol/messages.ts'
 import type { LinkMode, WindowHttp } from '../protocol/modes.ts'
@@ -21,6 +23,7 @@ import { nothingPlanned, type Random, type Timers } from '../protocol/time.ts'
 import type { Sleeper, WakeUp } from './browser-services.ts'
 import { Connection } from './connection.ts'
 import { Fallback, type FallbackReason } from './fallback.ts'
+import { Lag } from './lag.ts'
 import type { LinkClock } from './link-clock.ts'
 import { bytesOf, isInFlight, type Outbox, type OutboxListener } from './outbox.ts'
 import { Retry } from './retry.ts'
@@ -48,6 +51,8 @@ export interface LinkState {
   /** Ms since the epoch; null when none is planned. */
   readonly retryAt: number | null
   readonly repairs: number
+  /** How old what this window has is, in whole seconds, ms; null until open. */
+  readonly behindMs: number | null
   readonly clock: ClockReading | null
 }
 
@@ -91,6 +96,8 @@ export interface LinkListener extends OutboxListener {
   onDenied?(error: unknown): void
   /** The log was replaced: sequence numbers restart. */
   onNewLog(): void
+  /** A volatile message of another window. */
+  onVolatile?(message: Draft): void
   /** Messages between these cursors were missed; the newest of each channel and kind follow. */
   onMissed?(from: string, to: string): void
   onPresence?(presence: Presence): void
@@ -120,6 +127,7 @@ export class Link implements Sleeper {
   #fallback: Fallback
   readonly #retry: Retry
   readonly #clock: LinkClock | undefined
+  readonly #lag = new Lag()
   readonly #awareness: AwarenessSender
   readonly #shown: ShownWindows
   #channels: readonly string[]
@@ -142,7 +150,7 @@ export class Link implements Sleeper {
   /** The session was renewed after a refusal, and nothing was welcomed since: another one is final. */
   #isRenewed = false
   #repairs = 0
-  #state: Omit<LinkState, 'clock'> | null = null
+  #state: Omit<LinkState, 'clock' | 'behindMs'> | null = null
 
   /** Call `open` to begin. */
   constructor(options: LinkOptions, listener: LinkListener) {
@@ -177,6 +185,16 @@ export class Link implements Sleeper {
   /** Sends a message, now or once connected. Null if the outbox has no room for it. */
   publish<K extends Kind>(channel: string, kind: K, body: Bodies[K]): Draft<K> | null {
     return this.outbox.publish(channel, kind, body)
+  }
+
+  /** This window's name. */
+  get window(): string {
+    return this.#options.window
+  }
+
+  /** Sends a volatile draft, past the outbox; null while the link is not open. */
+  send(draft: Draft): Promise<Stored> | null {
+    return this.#state?.status === 'open' && this.#current ? this.#current.uplink.send(draft) : null
   }
 
   /** Replaces the channels; a new one delivers messages from now on only. `isAnew`: all are new. */
@@ -294,20 +312,28 @@ export class Link implements Sleeper {
     }
     if (connection !== this.#current) return
     this.#isOffline = false
-    if (frame.type === 'welcome') this.#welcomed(connection, frame)
+    if (frame.type === 'welcome') this.#welcomed(connection, frame, receivedAt)
     else if (frame.type === 'presence') this.#listener.onPresence?.(frame)
     else if (frame.type === 'awareness') this.#shown.take(frame)
     else if (frame.type === 'clock') this.#clock?.take(frame, receivedAt)
     else if (frame.type === 'message') this.#deliver(frame.message, receivedAt)
-    // Streams keep order: a message missing before the heartbeat is lost.
-    else if (frame.type === 'heartbeat' && frame.newest > (this.#position?.seq ?? 0)) {
-      this.#repairs += 1
-      this.#reopen()
-    }
+    else if (frame.type === 'volatile') {
+      // Shared connections return it.
+      if (frame.message.from !== this.window) this.#listener.onVolatile?.(frame.message)
+    } else if (frame.type === 'heartbeat') this.#beaten(frame, receivedAt)
   }
 
-  #welcomed(connection: Connection, welcome: Welcome): void {
+  #beaten({ newest, at }: Heartbeat, receivedAt: number): void {
+    // Streams keep order: a message missing before the heartbeat is lost.
+    if (newest > (this.#position?.seq ?? 0)) {
+      this.#repairs += 1
+      this.#reopen()
+    } else if (this.#lag.heartbeat(at, receivedAt)) this.#notify()
+  }
+
+  #welcomed(connection: Connection, welcome: Welcome, receivedAt: number): void {
     this.#losses = 0
+    this.#lag.welcomed(welcome.at, receivedAt)
     this.#isRenewed = false
     this.#fallback.opened(connection.mode, welcome.http)
     const { uplink } = connection
@@ -345,6 +371,7 @@ export class Link implements Sleeper {
     const isLate = seq <= this.#endSeq
     const dueAt = isLate ? (this.#clock?.whenDue(message, receivedAt) ?? receivedAt) : receivedAt
     this.#listener.onMessage(message, receivedAt, dueAt)
+    if (this.#lag.message(message.acceptedAt, receivedAt)) this.#notify()
   }
 
   #ended(closing: Closing): void {
@@ -529,8 +556,9 @@ export class Link implements Sleeper {
   }
 
   #notify(): void {
-    if (this.#state && !this.#isClosed)
-      this.#listener.onState({ ...this.#state, clock: this.#clock?.reading ?? null })
+    if (!this.#state || this.#isClosed) return
+    const behindMs = this.#state.status === 'open' ? this.#lag.ms : null
+    this.#listener.onState({ ...this.#state, behindMs, clock: this.#clock?.reading ?? null })
   }
 }
 

@@ -5,11 +5,14 @@ import {
   type AwarenessFrame,
   type Bodies,
   type DataChange,
+  type Draft,
   type JsonMessage,
   type Kind,
   type Message,
   parseCursor,
+  type VolatileMessage,
 } from '../protocol/messages.ts'
+import { now } from './browser-services.ts'
 import type { ChannelHandle, Follower } from './follow.ts'
 import { attempt, Listeners, type Off, report } from './listeners.ts'
 import { RefusedError } from './transports/transport.ts'
@@ -31,6 +34,12 @@ export interface Room<Data> {
   change(seq: number, data: Data): Promise<{ readonly seq: number }>
   /** Erases one of this client's messages, also from the log. */
   erase(seq: number): Promise<{ readonly seq: number }>
+  /**
+   * Sends data to the other clients that are connected now, such as a pointer's place; nothing stores it, and
+   * slow clients may miss it. Resolves once the server has sent it on, or it was dropped since the connection is
+   * not open or too slow; rejects with a `RefusedError`.
+   */
+  sendVolatile(data: Data): Promise<void>
   /** Messages from its place on; ends when the room is left or the connection closed, rejects on an error. */
   [Symbol.asyncIterator](): AsyncIterableIterator<RoomMessage<Data>, void>
   /**
@@ -55,6 +64,8 @@ export interface Subscriber<Data> extends Place {
   readonly onMessage: (message: RoomMessage<Data>) => void
   /** An earlier message has other data, or was erased. */
   readonly onChange?: ((change: RoomChange<Data>) => void) | undefined
+  /** What others send by `sendVolatile`. */
+  readonly onVolatile?: ((message: VolatileMessage<Data>) => void) | undefined
   /** Messages were missed, which the server no longer has: those that it has follow. */
   readonly onGap?: (() => void) | undefined
   /** The channel cannot be read, or no longer. By default the error is thrown where nobody catches it. */
@@ -65,6 +76,8 @@ type RoomEvents<Data> = {
   readonly message: (message: RoomMessage<Data>) => void
   /** An earlier message has other data, or was erased. */
   readonly change: (change: RoomChange<Data>) => void
+  /** What others send by `sendVolatile`. */
+  readonly volatile: (message: VolatileMessage<Data>) => void
   /** Messages were missed, which the server no longer has: those that it has follow. */
   readonly gap: () => void
   readonly error: (error: unknown) => void
@@ -142,6 +155,11 @@ class Others implements Presence {
 /** Pause before another read, ms, while the server that answered lags behind the one with the stream. */
 const behindMs = 500
 
+/** Volatile messages of a channel; more are dropped. */
+const maxUnanswered = 16
+
+let volatileSent = 0
+
 /** A channel that is read once, for its room and all its subscribers. */
 export class Channel implements Follower {
   readonly name: string
@@ -159,6 +177,7 @@ export class Channel implements Follower {
   #streamStart: string | null = null
   /** Cursor of the newest message of the stream. */
   #position = ''
+  #unanswered = 0
 
   constructor(name: string, from: string | undefined, follow: (follower: Follower) => ChannelHandle) {
     this.name = name
@@ -168,7 +187,7 @@ export class Channel implements Follower {
   }
 
   publish(kind: string = 'json', data: unknown): Promise<{ readonly seq: number }> {
-    return this.#send(kind, () => (kind === 'json' ? contentOf : copyJson)(data, 'data'))
+    return this.#send(kind, () => bodyOf(kind, data))
   }
 
   change(seq: number, data: unknown): Promise<{ readonly seq: number }> {
@@ -185,6 +204,24 @@ export class Channel implements Follower {
     return sent
   }
 
+  async sendVolatile(kind: string = 'json', data: unknown): Promise<void> {
+    const body = checked(() => bodyOf(kind, data)) as Bodies[Kind]
+    const link = await this.#handle.link
+    if (this.refusal) throw this.refusal
+    if (this.#unanswered >= maxUnanswered) return
+    const { window: from } = link
+    volatileSent += 1
+    this.#unanswered += 1
+    try {
+      const id = `${from}-v${volatileSent}`
+      await link.send({ id, channel: this.name, kind: kind as Kind, from, at: now(), body, volatile: true })
+    } catch (error) {
+      if (error instanceof RefusedError) throw error
+    } finally {
+      this.#unanswered -= 1
+    }
+  }
+
   read(place: Place, listener: ReaderListener): Reader {
     const reader = new Reader(place, listener, this.#handle)
     this.#readers.add(reader)
@@ -192,11 +229,12 @@ export class Channel implements Follower {
     return reader
   }
 
-  subscribe({ onMessage, onChange, onGap, onError, ...place }: Subscriber<unknown>): Off {
+  subscribe({ onMessage, onChange, onVolatile, onGap, onError, ...place }: Subscriber<unknown>): Off {
     const reader = this.read(place, {
       isListening: () => true,
       message: (message) => attempt(() => onMessage(message)),
       change: (change) => attempt(() => onChange?.(change)),
+      volatile: (message) => attempt(() => onVolatile?.(message)),
       gap: () => attempt(() => onGap?.()),
       ended(refusal) {
         if (refusal) attempt(() => onError?.(refusal))
@@ -239,6 +277,10 @@ export class Channel implements Follower {
     for (const reader of this.#readers) reader.take(message, cursor)
   }
 
+  volatile(message: Draft): void {
+    for (const reader of this.#readers) reader.volatile(message)
+  }
+
   end(): void {
     const heard = Array.from(this.#readers, (reader) => reader.end(this.refusal))
     // Thrown where nobody can catch it: the other channels go on.
@@ -252,6 +294,7 @@ interface ReaderListener {
   readonly isListening: () => boolean
   readonly message: (message: RoomMessage<unknown>) => void
   readonly change: (change: RoomChange<unknown>) => void
+  readonly volatile: (message: VolatileMessage<unknown>) => void
   readonly gap: () => void
   /** Returns whether anybody heard the refusal, if there is one. */
   readonly ended: (refusal: unknown) => boolean
@@ -316,6 +359,11 @@ class Reader {
     else this.#early.push([message, cursor])
   }
 
+  volatile({ kind, body, ...envelope }: Draft): void {
+    if (kind === this.#kind && this.#phase !== 'ended')
+      this.#listener.volatile({ ...envelope, ...dataOf(kind, body) })
+  }
+
   stop(): void {
     this.#phase = 'ended'
     this.#turn += 1
@@ -372,12 +420,11 @@ class Reader {
     if (envelope.seq <= this.#newest) return
     this.#newest = envelope.seq
     this.#place = cursor
-    const isJson = this.#kind === 'json'
-    const { user, changedAt } = body as Bodies['json']
-    const given = { ...envelope, cursor, user, data: isJson ? dataIn(body as Bodies['json']) : body }
+    const given = { ...envelope, cursor, ...dataOf(kind, body) }
+    const { changedAt } = body as Bodies['json']
     if (kind === this.#kind)
-      this.#listener.message(isJson && changedAt !== undefined ? { ...given, changedAt } : given)
-    else if (isJson && kind === 'change')
+      this.#listener.message(kind === 'json' && changedAt !== undefined ? { ...given, changedAt } : given)
+    else if (kind === 'change' && this.#kind === 'json')
       this.#listener.change({ ...given, changes: (body as Bodies['change']).seq })
   }
 }
@@ -404,6 +451,7 @@ export class ChannelRoom implements Room<unknown> {
       isListening: () =>
         this.#listeners.has('message') || this.#listeners.has('change') || this.#loops.size > 0,
       gap: () => this.#listeners.tell('gap'),
+      volatile: (message) => this.#listeners.tell('volatile', message),
       message: (message) => {
         this.#listeners.tell('message', message)
         for (const loop of this.#loops) loop.push(message)
@@ -437,6 +485,10 @@ export class ChannelRoom implements Room<unknown> {
   get #open(): Channel {
     if (this.#isLeft) throw new Error(`The room of channel "${this.name}" was left.`)
     return this.#channel
+  }
+
+  async sendVolatile(data: unknown): Promise<void> {
+    return this.#open.sendVolatile(this.place.kind, data)
   }
 
   [Symbol.asyncIterator](): AsyncIterableIterator<RoomMessage<unknown>, void> {
@@ -523,6 +575,13 @@ class Loop implements AsyncIterableIterator<RoomMessage<unknown>, void> {
       else request?.resolve({ done: true, value: undefined })
     }
   }
+}
+
+const bodyOf = (kind: string, data: unknown) => (kind === 'json' ? contentOf : copyJson)(data, 'data')
+
+function dataOf(kind: Kind, body: Bodies[Kind]) {
+  const { user } = body as Bodies['json']
+  return { user, data: kind === 'json' || kind === 'change' ? dataIn(body as Bodies['json']) : body }
 }
 
 /** Throws a `RefusedError` that names what is not JSON. */

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import type {
   AwarenessFrame,
   AwarenessReport,
-  Beat,
+  BeatReport,
   DownFrame,
   Message,
   Stored,
@@ -22,7 +22,7 @@ import { LinkClock } from './link-clock.ts'
 import { Outbox, type OutboxState } from './outbox.ts'
 import type { Closing, Opening, OpenTransport, WebTransport } from './transports/transport.ts'
 
-type Windows = Beat['windows']
+type Windows = BeatReport['windows']
 
 /** The test plays the server. */
 export type FakeStream = ReturnType<typeof openFake>['stream']
@@ -63,6 +63,7 @@ function openFake(transport: TransportName, { base, mode, query, polling, onFram
     recovered: query.has('cursor'),
     http: mode.http,
     heartbeatMs: 15_000,
+    at: 0,
     stateBytes: 4096,
   }
 
@@ -91,7 +92,7 @@ function openFake(transport: TransportName, { base, mode, query, polling, onFram
     welcome: (change: Partial<Welcome> = {}) => onFrame({ ...welcome, ...change }, 0),
     message: (seq: number, channel?: string) =>
       onFrame({ type: 'message', message: messageOf(seq, channel) }, 0),
-    heartbeat: (newest = 0) => onFrame({ type: 'heartbeat', newest }, 0),
+    heartbeat: (newest = 0) => onFrame({ type: 'heartbeat', newest, at: 0 }, 0),
     frame: (frame: DownFrame, receivedAt = 0) => onFrame(frame, receivedAt),
     end: (change: Partial<Closing> = {}) =>
       onClose({ code: 'lost', sentence: 'Lost.', retryAfterMs: null, ...change }),
@@ -112,7 +113,7 @@ function openFake(transport: TransportName, { base, mode, query, polling, onFram
       waiting.push({ id, answer })
       return answer.promise
     },
-    beat: (windows) => void said.push(windows),
+    beat: (beat) => void said.push(beat?.windows),
     askClock() {
       clockQuestions += 1
     },

@@ -23,6 +23,8 @@ export interface Draft<K extends Kind = Kind> {
    */
   readonly at: number
   readonly body: Bodies[K]
+  /** Sent to the clients that are connected now, and not stored. */
+  readonly volatile?: true | undefined
 }
 
 export interface Message<K extends Kind = Kind> extends Draft<K> {

@@ -54,6 +54,9 @@ export interface DataChange<Data> extends JsonMessage<Data | undefined> {
   readonly changes: number
 }
 
+/** A message that is not stored, as an application gets it. */
+export type VolatileMessage<Data> = Omit<JsonMessage<Data>, 'seq' | 'acceptedAt' | 'cursor'>
+
 // Channels
 
 /** Largest channel name, in bytes of UTF-8. */
@@ -143,13 +146,14 @@ const cursorPattern = /^([A-Za-z0-9]{1,32}):(\d{1,15})$/
 export type DownFrame =
   | Welcome
   | { readonly type: 'message'; readonly message: Message }
+  | { readonly type: 'volatile'; readonly message: Draft }
   | Stored
   | Refused
   | Presence
   | AwarenessFrame
   | Bye
   | { readonly type: 'omitted'; readonly count: number }
-  | { readonly type: 'heartbeat'; readonly newest: number }
+  | Heartbeat
   | ClockAnswer
 
 export interface Welcome {
@@ -160,10 +164,13 @@ export interface Welcome {
   /** HTTP version of the window's requests: a proxy names it by `Via` (RFC 9110, 7.6.3). */
   readonly http: WindowHttp
   readonly heartbeatMs: number
+  /** The server's clock, ms since the epoch. */
+  readonly at: number
   /** Largest state that a window may show on an application's channel, bytes of JSON in UTF-8. */
   readonly stateBytes: number
 }
 
+/** Acknowledges a draft. `seq` is 0 for a volatile one, which was not stored. */
 export interface Stored {
   readonly type: 'stored'
   readonly id: string
@@ -236,16 +243,24 @@ export interface ClockAnswer {
   readonly at: number
 }
 
+/** `newest`: the highest number on the client's channels. `at`: the server's clock, ms since the epoch. */
+export interface Heartbeat {
+  readonly type: 'heartbeat'
+  readonly newest: number
+  readonly at: number
+}
+
 /** Used over WebSocket and in a streamed body; over XHR the body is just the draft. */
 export type UpFrame =
   | { readonly type: 'publish'; readonly message: Draft }
-  | Beat
+  | ({ readonly type: 'heartbeat' } & BeatReport)
   | { readonly type: 'clock'; readonly at: number }
   | ({ readonly type: 'awareness' } & AwarenessReport)
 
-export interface Beat {
-  readonly type: 'heartbeat'
-  readonly windows?: Readonly<Record<string, number>>
+/** `at`: of the server's heartbeat that it answers. `windows`: see `Client#carries`. */
+export interface BeatReport {
+  readonly at?: number | undefined
+  readonly windows?: Readonly<Record<string, number>> | undefined
 }
 
 export interface PollAnswer {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type FakeStream, messageOf, settled } from '../testing.ts'
 import { BusyError, RefusedError } from '../transports/transport.ts'
-import { openCoordinator, openShared, type ShownState, shownAt } from './testing.ts'
+import { draftOf, openCoordinator, openShared, type ShownState, shownAt } from './testing.ts'
 
 const frames = (seqs: readonly number[], channel = 'main') =>
   seqs.map((seq) => ({ type: 'message', message: messageOf(seq, channel) }) as const)
@@ -17,6 +17,7 @@ const welcomeAt = (cursor: string, recovered: boolean) =>
     recovered,
     http: '2',
     heartbeatMs: 15_000,
+    at: 0,
     stateBytes: 4096,
   }) as const
 
@@ -50,6 +51,42 @@ test('each message goes to the members that read its channel, in order', () => {
   stream.message(4, 'elsewhere')
   assert.deepEqual(first.heard.messages, [1, 2, 3])
   assert.deepEqual(second.heard.messages, [1, 2, 3])
+})
+
+test('volatile messages go to the members that read their channel; those of a member are sent once, and answered in any case', async () => {
+  const { stream, first, second, newest, window, time } = openShared(2)
+  const message = { ...draftOf('w9-v1'), volatile: undefined }
+  stream.frame({ type: 'volatile', message })
+  stream.frame({ type: 'volatile', message: { ...message, id: 'w9-v2', channel: 'elsewhere' } })
+  for (const { heard } of [first, second]) assert.deepEqual(heard.frames.slice(1), ['volatile w9-v1'])
+  for (const id of ['w1-v1', 'w1-v2', 'w1-v3']) first.send(id, { volatile: true })
+  assert.deepEqual(stream.sent, ['w1-v1', 'w1-v2', 'w1-v3'])
+  await stream.store('w1-v1', 0)
+  await stream.fail('w1-v2', new RefusedError('bad-shape', 'It does not fit.'))
+  await stream.fail('w1-v3', new Error('It was lost.'))
+  assert.deepEqual(first.heard.answers, [
+    'w1-v1 as 0',
+    'w1-v2 bad-shape: It does not fit.',
+    'w1-v3 lost: It was lost.',
+  ])
+  assert.deepEqual(newest().sent.length, 3)
+  const early = window()
+  early.join({ window: 'w3', key: 'k3' })
+  early.send('w3-v1', { volatile: true })
+  await settled()
+  assert.deepEqual(early.heard.answers, ['w3-v1 lost: The shared connection is not open.'])
+  time.advance(1000)
+  newest().welcome()
+  assert.deepEqual(newest().sent, [])
+})
+
+test('a member that joins later is welcomed as if the stream were welcomed then', () => {
+  const { stream, window, time } = openShared(1)
+  stream.welcome({ at: 5000 })
+  time.advance(7000)
+  const late = window()
+  late.join({ window: 'w2' })
+  assert.deepEqual(late.heard.welcomedAt, [12_000])
 })
 
 test('a message that a browser cannot copy is left out, and all get what follows', (t) => {
@@ -439,7 +476,7 @@ test('repeats the window count with each heartbeat', () => {
   const { stream, time } = openShared(1)
   time.advance(20)
   stream.said.length = 0
-  for (let beats = 0; beats < 2; beats += 1) stream.frame({ type: 'heartbeat', newest: 0 })
+  for (let beats = 0; beats < 2; beats += 1) stream.frame({ type: 'heartbeat', newest: 0, at: 0 })
   assert.deepEqual(stream.said, [{ main: 1 }, { main: 1 }])
 })
 
@@ -584,7 +621,7 @@ test('a heartbeat never claims more than its member was told', () => {
   other.join({ window: 'w2', channels: 'wind' })
   opened.stream.message(1, 'wind')
   opened.stream.message(2)
-  opened.stream.frame({ type: 'heartbeat', newest: 2 })
+  opened.stream.frame({ type: 'heartbeat', newest: 2, at: 0 })
   assert.equal(opened.first.heard.frames.at(-1), 'heartbeat 2')
   assert.equal(other.heard.frames.at(-1), 'heartbeat 1')
   assert.equal(opened.streams.length, 1)
@@ -595,14 +632,14 @@ test('a heartbeat does not claim messages that a catch-up request skipped on oth
   const late = opened.window()
   late.join({ window: 'w2', cursor: 'life:3' })
   await opened.asked().answer({ cursor: 'life:7', frames: [welcomeAt('life:7', true), ...frames([4])] })
-  opened.stream.frame({ type: 'heartbeat', newest: 7 })
+  opened.stream.frame({ type: 'heartbeat', newest: 7, at: 0 })
   assert.deepEqual(late.heard.frames.slice(1), ['4', 'heartbeat 0'])
 })
 
 test('a heartbeat that is ahead means a lost message, and reopens the stream from its cursor', () => {
   const { stream, first, newest, streams } = openShared(1)
   stream.message(1)
-  stream.frame({ type: 'heartbeat', newest: 3 })
+  stream.frame({ type: 'heartbeat', newest: 3, at: 0 })
   assert.deepEqual([streams.length, newest().cursor], [2, 'life:1'])
   newest().welcome()
   for (const seq of [2, 3]) newest().message(seq)

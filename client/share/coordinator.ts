@@ -79,7 +79,7 @@ export class Coordinator {
     const { member, stream } = attached.members.get(said.member) ?? {}
     if (said.type === 'join') this.#join(attached, said.member, said.asked)
     else if (!member) return
-    else if (said.type === 'send') member.send(JSON.parse(said.draft))
+    else if (said.type === 'send') stream?.send(member, JSON.parse(said.draft))
     else if (said.type === 'show') stream?.show(member, said.report)
     else {
       stream?.leave(member, said.isForGood)

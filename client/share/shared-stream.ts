@@ -18,7 +18,7 @@ import { Connection } from '../connection.ts'
 import { Outbox, pendingDraft, plainPolicy } from '../outbox.ts'
 import { keepShownMs, ShownWindows } from '../shown-windows.ts'
 import { asClosing } from '../transports/http.ts'
-import { type Closing, lost, type Opening, type WebTransport } from '../transports/transport.ts'
+import { type Closing, lost, type Opening, RefusedError, type WebTransport } from '../transports/transport.ts'
 import { Tail } from './tail.ts'
 
 /** An `Opening` as plain data. */
@@ -69,6 +69,8 @@ export class SharedStream {
   #openings = 0
   #tail: Tail | null = null
   #welcome: Welcome | null = null
+  /** By this browser's clock, ms since the epoch. */
+  #welcomedAt = 0
   #presence: Presence | null = null
   /** The windows shown, by channel and name. */
   readonly #shown = new Map<string, Map<string, AwarenessFrame['windows'][number]>>()
@@ -97,6 +99,25 @@ export class SharedStream {
     this.#windowsChanged()
     this.#settle()
     return member
+  }
+
+  send(member: Member, draft: Draft): void {
+    if (draft.volatile) void this.#sendVolatile(member, draft)
+    else member.send(draft)
+  }
+
+  /** Answers the member in any case: what is lost is not sent again. */
+  async #sendVolatile({ listener }: Member, draft: Draft): Promise<void> {
+    const { id } = draft
+    try {
+      const { uplink } = this.#current?.connection ?? {}
+      if (uplink) listener.onFrame(await uplink.send(draft))
+      else throw new Error('The shared connection is not open.')
+    } catch (error) {
+      const { code = 'lost', message }: { readonly code?: string; readonly message: string } = error as Error
+      const isFinal = error instanceof RefusedError
+      listener.onFrame({ type: 'refused', id, code, message, ...(!isFinal && { retryAfterMs: 0 }) })
+    }
   }
 
   /** Sets the state that a member shows for its window; null shows nothing. */
@@ -199,6 +220,7 @@ export class SharedStream {
       this.#tail = new Tail(start, channels)
     }
     this.#welcome = welcome
+    this.#welcomedAt = this.#timers.now()
     for (const member of this.#members) this.#sendOver(member, connection)
     this.#reportWindows()
     this.#showAnew(connection)
@@ -249,9 +271,12 @@ export class SharedStream {
       if (tail?.add(frame.message)) for (const member of this.#inPhase('live')) member.deliver(frame.message)
     } else if (frame.type === 'heartbeat') {
       for (const { channels, listener } of this.#inPhase('live'))
-        listener.onFrame({ type: 'heartbeat', newest: tail?.newestOn(channels) ?? 0 })
+        listener.onFrame({ ...frame, newest: tail?.newestOn(channels) ?? 0 })
       // Streams keep order: a message missing before the heartbeat is lost.
       if (tail?.isBefore(frame.newest)) this.#reopen()
+    } else if (frame.type === 'volatile') {
+      for (const { channels, listener } of this.#inPhase('live'))
+        if (channels.has(frame.message.channel)) listener.onFrame(frame)
     } else if (frame.type === 'awareness') this.#windows.take(frame)
     else if (frame.type === 'presence') {
       this.#presence = frame
@@ -310,7 +335,7 @@ export class SharedStream {
 
   #begin(member: Member): void {
     const tail = this.#tail
-    const welcome = this.#welcome
+    const welcome = this.#welcomeNow()
     if (!tail || !welcome) return
     if (tail.covers(member.cursor, member.channels)) {
       member.welcome(welcome, { cursor: tail.logEnd(welcome), recovered: true })
@@ -319,6 +344,12 @@ export class SharedStream {
       member.phase = 'behind'
       this.#catchUp(member).catch((error) => this.#drop(member, asClosing(error)))
     }
+  }
+
+  /** As if it came now. */
+  #welcomeNow(): Welcome | null {
+    const { at = 0 } = this.#welcome ?? {}
+    return this.#welcome && { ...this.#welcome, at: at + this.#timers.now() - this.#welcomedAt }
   }
 
   #follow(member: Member, from: Tail): void {
@@ -333,8 +364,9 @@ export class SharedStream {
     for (let isFirst = true; !this.#tail?.covers(member.cursor, member.channels); isFirst = false) {
       const question = this.#ownQuery(asked, member.cursor, isFirst ? { first: '' } : {})
       const answer = await this.#ask(asked.base, question, gone.signal)
-      if (!this.#members.has(member) || !this.#welcome) return
-      if (!member.handleAnswer(answer, this.#welcome, isFirst)) return this.#drop(member, lost)
+      const welcome = this.#welcomeNow()
+      if (!this.#members.has(member) || !welcome) return
+      if (!member.handleAnswer(answer, welcome, isFirst)) return this.#drop(member, lost)
       // The server reports presence once, so the polling stream will not get it again.
       for (const frame of answer.frames) {
         if (frame.type === 'presence' || frame.type === 'awareness') this.#handle(frame)
@@ -360,7 +392,7 @@ export class SharedStream {
   #reportWindows(): void {
     this.#plannedReport?.()
     this.#plannedReport = null
-    this.#current?.connection.uplink.beat(this.#countWindows())
+    this.#current?.connection.uplink.beat({ windows: this.#countWindows() })
   }
 
   /** Repeated with each heartbeat, where the transport has them. */

@@ -109,6 +109,8 @@ function openWindow(post: (said: ToCoordinator, openPort: OpenPort) => void, van
     closings: [] as Closing[],
     windows: [] as number[],
     awareness: [] as string[],
+    /** The server's times in its welcomes. */
+    welcomedAt: [] as number[],
   }
   const hear = (said: ToCoordinator) => post(said, () => ({ postMessage: take, close: () => undefined }))
   let members = 0
@@ -136,6 +138,7 @@ function openWindow(post: (said: ToCoordinator, openPort: OpenPort) => void, van
     heard.frames.push(formatFrame(frame))
     if (frame.type === 'message') heard.messages.push(frame.message.seq)
     if (frame.type === 'presence') heard.windows.push(frame.windows)
+    if (frame.type === 'welcome') heard.welcomedAt.push(frame.at)
   }
 
   return {
@@ -158,7 +161,8 @@ function openWindow(post: (said: ToCoordinator, openPort: OpenPort) => void, van
       const asked = { base: `https://${known.http}`, mode: known, query, polling }
       hear({ type: 'join', member: members, asked })
     },
-    send: (id: string) => hear({ type: 'send', member: members, draft: JSON.stringify(draftOf(id)) }),
+    send: (id: string, more: { readonly volatile?: true } = {}) =>
+      hear({ type: 'send', member: members, draft: JSON.stringify({ ...draftOf(id), ...more }) }),
     show: (anchor: string) => hear({ type: 'show', member: members, report: { state: shownAt(anchor) } }),
     leave: (isForGood = true) => hear({ type: 'leave', member: members, isForGood }),
     vanish,
@@ -172,6 +176,7 @@ function formatFrame(frame: DownFrame): string {
   if (frame.type === 'message') return `${frame.message.seq}`
   if (frame.type === 'heartbeat') return `heartbeat ${frame.newest}`
   if (frame.type === 'presence') return `presence ${frame.windows}`
+  if (frame.type === 'volatile') return `volatile ${frame.message.id}`
   if (frame.type !== 'welcome') return frame.type
   const at = parseCursor(frame.cursor)
   return `welcome ${frame.window} ${at?.epoch}:${at?.seq} ${frame.recovered ? 'recovered' : 'snapshot'}`

@@ -47,7 +47,7 @@ function openUplink() {
 
 test('a number of windows never overtakes an older one, and of those that wait only the newest is sent', async () => {
   const { uplink, asked, bodies } = openUplink()
-  for (const main of [1, 2, 3]) uplink.beat({ main })
+  for (const main of [1, 2, 3]) uplink.beat({ windows: { main } })
   assert.deepEqual(bodies(), [{ windows: { main: 1 } }])
   await asked[0]?.answer()
   assert.deepEqual(bodies(), [{ windows: { main: 1 } }, { windows: { main: 3 } }])
@@ -58,12 +58,12 @@ test('a number of windows never overtakes an older one, and of those that wait o
 test('a number of windows is sent again until it is answered, unless a newer one replaces it', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] })
   const { uplink, asked, bodies } = openUplink()
-  uplink.beat({ main: 2 })
+  uplink.beat({ windows: { main: 2 } })
   await asked[0]?.fail()
   t.mock.timers.tick(1000)
   await turn()
   assert.deepEqual(bodies(), [{ windows: { main: 2 } }, { windows: { main: 2 } }])
-  uplink.beat({ main: 3 })
+  uplink.beat({ windows: { main: 3 } })
   await asked[1]?.fail()
   t.mock.timers.tick(1000)
   await turn()
@@ -72,10 +72,34 @@ test('a number of windows is sent again until it is answered, unless a newer one
   assert.equal(asked.length, 3)
 })
 
+test('volatile messages are posted one after the other, and wait for no stored one', async () => {
+  const { uplink, asked, bodies } = openUplink()
+  const send = (id: string, volatile?: true) =>
+    uplink
+      .send({ id, channel: 'main', kind: 'json', from: 'w1', at: 1, body: { data: id }, volatile })
+      .catch(() => undefined)
+  for (const id of ['w1-1', 'w1-2']) void send(id)
+  for (const id of ['w1-v1', 'w1-v2']) void send(id, true)
+  const ids = () => bodies().map(({ id }) => id)
+  assert.deepEqual(ids(), ['w1-1', 'w1-v1'])
+  await asked[1]?.answer()
+  assert.deepEqual(ids(), ['w1-1', 'w1-v1', 'w1-v2'])
+})
+
+test('an answer to a heartbeat is not replaced by a number of windows', async () => {
+  const { uplink, asked, bodies } = openUplink()
+  uplink.beat({ at: 1 })
+  uplink.beat({ at: 2 })
+  uplink.beat({ windows: { main: 2 } })
+  await asked[0]?.answer()
+  await asked[1]?.answer()
+  assert.deepEqual(bodies(), [{ at: 1 }, { at: 2 }, { windows: { main: 2 } }])
+})
+
 test('a heartbeat does not wait for what a window shows of itself', () => {
   const { uplink, asked } = openUplink()
   uplink.sendAwareness({ window: 'w1', channel: 'main', state: { caret: 3 } })
-  uplink.beat({ main: 2 })
+  uplink.beat({ windows: { main: 2 } })
   assert.deepEqual(
     asked.map(({ path }) => path),
     ['/awareness', '/heartbeat'],
@@ -84,9 +108,9 @@ test('a heartbeat does not wait for what a window shows of itself', () => {
 
 test('a refused message is not sent again', async () => {
   const { uplink, asked } = openUplink()
-  uplink.beat({ main: 2 })
+  uplink.beat({ windows: { main: 2 } })
   await asked[0]?.answer(403)
-  uplink.beat({ main: 3 })
+  uplink.beat({ windows: { main: 3 } })
   assert.deepEqual(
     asked.map(({ path }) => path),
     ['/heartbeat', '/heartbeat'],

@@ -85,7 +85,7 @@ export class Http {
 
 export const usualTimeoutMs = 20_000
 
-/** One POST per message, one at a time to keep their order. */
+/** One POST per message: stored ones one at a time to keep their order, and so volatile ones. */
 export function createPostUplink(
   { base, query }: Opening,
   platform?: { readonly send: Send },
@@ -97,9 +97,9 @@ export function createPostUplink(
   const awareness = `/awareness?${pick(query, 'window', 'key', 'opening')}`
   const beat = createReports(ending.signal)
   const show = createReports(ending.signal)
-  let last: Promise<Stored> | null = null
+  const last: { stored?: Promise<Stored> | undefined; volatile?: Promise<Stored> | undefined } = {}
 
-  async function post(draft: Draft, before: typeof last): Promise<Stored> {
+  async function post(draft: Draft, before: Promise<Stored> | undefined): Promise<Stored> {
     try {
       // When idle, the request leaves synchronously.
       if (before) await before.catch(throwIfBusy)
@@ -111,15 +111,17 @@ export function createPostUplink(
 
   return {
     send(draft) {
-      const sent = post(draft, last)
+      const order = draft.volatile ? 'volatile' : 'stored'
+      const sent = post(draft, last[order])
       const free = () => {
-        if (last === sent) last = null
+        if (last[order] === sent) last[order] = undefined
       }
-      last = sent
+      last[order] = sent
       sent.then(free, free)
       return sent
     },
-    beat: (windows) => beat('', () => http.post(heartbeat, windows && { windows })),
+    // A report of windows must not replace an answer.
+    beat: (given) => beat(given?.at === undefined ? '' : 'answer', () => http.post(heartbeat, given)),
     sendAwareness: (shown) => show(`${shown.window} ${shown.channel}`, () => http.post(awareness, shown)),
     close: () => ending.abort(),
   }

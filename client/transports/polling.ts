@@ -1,6 +1,6 @@
 // Polling and long polling: successive requests from the last response's cursor; POSTs up.
 
-import type { PollAnswer } from '../../protocol/messages.ts'
+import type { DownFrame, PollAnswer } from '../../protocol/messages.ts'
 import { longPollingModes, pollingModes } from '../../protocol/modes.ts'
 import { pause } from '../browser-services.ts'
 import { asClosing, createPostUplink, Http, postLeave } from './http.ts'
@@ -21,6 +21,9 @@ export const longPolling: ChosenTransport = {
     openPoll('/long-poll', 0, (opening.polling ?? usual).holdMs, opening, platform),
 }
 
+/** Volatile messages of the last polls. */
+const maxSeen = 256
+
 /** Timeout beyond the server's hold time. */
 const patienceMs = 20_000
 
@@ -32,6 +35,7 @@ function openPoll(
   platform = browser,
 ): OpenTransport {
   const ending = new AbortController()
+  const seen: string[] = []
   const http = new Http(opening.base, ending.signal, holdMs + patienceMs, platform)
   const uplink = createPostUplink(opening, platform)
 
@@ -42,7 +46,8 @@ function openPoll(
     try {
       while (!ending.signal.aborted) {
         const { answer, receivedAt } = await http.get<PollAnswer>(`${path}?${query}`)
-        for (const frame of answer.frames) if (!ending.signal.aborted) opening.onFrame(frame, receivedAt)
+        for (const frame of answer.frames)
+          if (!ending.signal.aborted && !isRepeated(frame)) opening.onFrame(frame, receivedAt)
         query.delete('first')
         query.set('cursor', answer.cursor)
         await pause(pauseMs, ending.signal)
@@ -54,6 +59,15 @@ function openPoll(
     }
   }
 
+  /** Each of several servers sends a client what it has not sent itself. */
+  function isRepeated(frame: DownFrame): boolean {
+    if (frame.type !== 'volatile') return false
+    const key = `${frame.message.id} ${frame.message.at}`
+    const isKnown = seen.includes(key)
+    if (!isKnown && seen.push(key) > maxSeen) seen.shift()
+    return isKnown
+  }
+
   function stop(): void {
     ending.abort()
     uplink.close()
@@ -63,7 +77,7 @@ function openPoll(
   return {
     ...uplink,
     // Polls already serve as heartbeats.
-    beat: (windows) => windows && uplink.beat(windows),
+    beat: (beat) => beat?.windows && uplink.beat(beat),
     close(isForGood) {
       stop()
       postLeave(opening, platform, isForGood)

@@ -73,7 +73,7 @@ function openInSlot(transport: WebTransport, opening: Opening, slot: Promise<Rel
       if (!open) throw new Error('The connection is not open.')
       return open.send(draft)
     },
-    beat: (windows) => open?.beat(windows),
+    beat: (beat) => open?.beat(beat),
     sendAwareness: (report) => open?.sendAwareness(report),
     close(isForGood) {
       isOver = true

@@ -34,6 +34,7 @@ function openSse(opening: Opening, platform = browser): OpenTransport {
 const frameTypes = [
   'welcome',
   'message',
+  'volatile',
   'presence',
   'awareness',
   'bye',

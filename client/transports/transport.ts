@@ -2,7 +2,7 @@
 
 import {
   type AwarenessReport,
-  type Beat,
+  type BeatReport,
   type ByeCode,
   byeCodes,
   type DownFrame,
@@ -88,7 +88,7 @@ export interface OpenTransport {
   readonly send: (draft: Draft) => Promise<Stored>
   /** Whether messages sent in earlier turns reach the server even if the page ends now. */
   readonly outlivesPage?: boolean | undefined
-  readonly beat: (windows?: Beat['windows']) => void
+  readonly beat: (beat?: BeatReport) => void
   /**
    * Requests the server's time, stamped on departure; a `clock` frame may answer. Absent where a request
    * of its own does as well, or better: over another window's connection the stamp would be too early.
@@ -185,7 +185,7 @@ export function createAnswers() {
 export function framesUp({ expect }: Pick<Answers, 'expect'>, write: (frame: UpFrame) => number) {
   return {
     send: (draft: Draft) => expect(draft, write({ type: 'publish', message: draft })),
-    beat: (windows?: Beat['windows']) => void write({ type: 'heartbeat', ...(windows && { windows }) }),
+    beat: (beat?: BeatReport) => void write({ type: 'heartbeat', ...beat }),
     askClock: () => void write({ type: 'clock', at: now() }),
     sendAwareness: (report: AwarenessReport) => void write({ type: 'awareness', ...report }),
   }

@@ -99,6 +99,8 @@ declare class Link implements Sleeper {
   open(cursor?: string | null): void;
   get cursor(): string | null;
   publish<K extends Kind>(channel: string, kind: K, body: Bodies[K]): Draft<K> | null;
+  get window(): string;
+  send(draft: Draft): Promise<Stored> | null;
   read(channels: readonly string[], isAnew?: boolean): void;
   setAwareness(report: AwarenessReport): void;
   switchMode(next: LinkMode): void;
@@ -259,7 +261,7 @@ declare namespace clock_d_exports {
   export { LinkClock, whenDue };
 }
 declare namespace connect_d_exports {
-  export { ChannelHandle, Channels, ConnectOptions, ConnectionState, Crosswind, FallbackReason, Follower, Keeping, OverOptions, Page, Place, Presence, RefusedError, Room, RoomChange, RoomMessage, Sharing, Subscriber, connect, connectOver, longPolling, overAll, polling, programs, sse, streaming, websocket };
+  export { ChannelHandle, Channels, ConnectOptions, ConnectionState, Crosswind, FallbackReason, Follower, Keeping, OverOptions, Page, Place, Presence, RefusedError, Room, RoomChange, RoomMessage, Sharing, Subscriber, VolatileMessage, connect, connectOver, longPolling, overAll, polling, programs, sse, streaming, websocket };
 }
 declare namespace debug_d_exports {
   export { debug };
@@ -303,9 +305,9 @@ interface AwarenessReport {
   readonly window?: string;
   readonly channel?: string;
 }
-interface Beat {
-  readonly type: 'heartbeat';
-  readonly windows?: Readonly<Record<string, number>>;
+interface BeatReport {
+  readonly at?: number | undefined;
+  readonly windows?: Readonly<Record<string, number>> | undefined;
 }
 interface Bodies {
   update: UpdateBody;
@@ -418,6 +420,7 @@ interface Draft<K extends Kind = Kind> {
   readonly from: string;
   readonly at: number;
   readonly body: Bodies[K];
+  readonly volatile?: true | undefined;
 }
 interface DraftDatabase {
   readonly key: (proposed: string) => Promise<string>;
@@ -469,6 +472,7 @@ interface Exchange {
 interface Follower {
   readonly from?: string | undefined;
   take(message: Message, cursor: string, receivedAt: number, dueAt: number): void;
+  volatile?(message: Draft): void;
   readonly isRequired?: boolean | undefined;
   joined?(from: string, to: string): Promise<void>;
   missed?(from: string, to: string): Promise<void>;
@@ -480,6 +484,11 @@ interface Follower {
     heard(frame: AwarenessFrame, own: string): void;
     refused(error: RefusedError): void;
   };
+}
+interface Heartbeat {
+  readonly type: 'heartbeat';
+  readonly newest: number;
+  readonly at: number;
 }
 interface JsonBody extends Content {
   readonly user?: string | undefined;
@@ -514,6 +523,7 @@ interface LinkListener extends OutboxListener {
   onMessage(message: Message, receivedAt: number, dueAt: number): void;
   onDenied?(error: unknown): void;
   onNewLog(): void;
+  onVolatile?(message: Draft): void;
   onMissed?(from: string, to: string): void;
   onPresence?(presence: Presence$1): void;
   onAwareness(frame: AwarenessFrame): void;
@@ -548,6 +558,7 @@ interface LinkState {
   readonly reason: string | null;
   readonly retryAt: number | null;
   readonly repairs: number;
+  readonly behindMs: number | null;
   readonly clock: ClockReading | null;
 }
 interface MeanError {
@@ -571,7 +582,7 @@ interface Mode extends WindowMode {
 interface OpenTransport {
   readonly send: (draft: Draft) => Promise<Stored>;
   readonly outlivesPage?: boolean | undefined;
-  readonly beat: (windows?: Beat['windows']) => void;
+  readonly beat: (beat?: BeatReport) => void;
   readonly askClock?: () => void;
   readonly sendAwareness: (report: AwarenessReport) => void;
   readonly close: (isForGood?: boolean) => void;
@@ -724,6 +735,7 @@ interface Room<Data> {
   erase(seq: number): Promise<{
     readonly seq: number;
   }>;
+  sendVolatile(data: Data): Promise<void>;
   [Symbol.asyncIterator](): AsyncIterableIterator<RoomMessage<Data>, void>;
   leave(): void;
 }
@@ -753,6 +765,7 @@ interface Stored {
 interface Subscriber<Data> extends Place {
   readonly onMessage: (message: RoomMessage<Data>) => void;
   readonly onChange?: ((change: RoomChange<Data>) => void) | undefined;
+  readonly onVolatile?: ((message: VolatileMessage<Data>) => void) | undefined;
   readonly onGap?: (() => void) | undefined;
   readonly onError?: ((error: unknown) => void) | undefined;
 }
@@ -782,7 +795,7 @@ interface UpdateBody {
   readonly owners?: Readonly<Record<string, readonly number[]>>;
 }
 interface Watched extends Opening {
-  readonly windows?: () => Beat['windows'];
+  readonly windows?: () => BeatReport['windows'];
 }
 interface WebTransport {
   readonly name: TransportName;
@@ -796,6 +809,7 @@ interface Welcome {
   readonly recovered: boolean;
   readonly http: WindowHttp;
   readonly heartbeatMs: number;
+  readonly at: number;
   readonly stateBytes: number;
 }
 interface WindowMode extends LinkMode {
@@ -814,13 +828,13 @@ type ConnectionEvents = {
 type DownFrame = Welcome | {
   readonly type: 'message';
   readonly message: Message;
+} | {
+  readonly type: 'volatile';
+  readonly message: Draft;
 } | Stored | Refused | Presence$1 | AwarenessFrame | Bye | {
   readonly type: 'omitted';
   readonly count: number;
-} | {
-  readonly type: 'heartbeat';
-  readonly newest: number;
-} | ClockAnswer;
+} | Heartbeat | ClockAnswer;
 type EventName = keyof ProviderEvents;
 type FallbackReason = 'blocked' | 'unsupported' | 'flapping' | 'full';
 type Follow = (address: string, signal: AbortSignal, onText: (text: string) => void) => Promise<void>;
@@ -841,6 +855,7 @@ type RoomChange<Data> = DataChange<Data>;
 type RoomEvents<Data> = {
   readonly message: (message: RoomMessage<Data>) => void;
   readonly change: (change: RoomChange<Data>) => void;
+  readonly volatile: (message: VolatileMessage<Data>) => void;
   readonly gap: () => void;
   readonly error: (error: unknown) => void;
 };
@@ -852,5 +867,6 @@ type Send = (method: 'GET' | 'POST', address: string, body: string | null, limit
 type Share = (typeof shareNames)[number];
 type TransportName = (typeof transportNames)[number];
 type Transports = Readonly<Record<TransportName, WebTransport>>;
+type VolatileMessage<Data> = Omit<JsonMessage<Data>, 'seq' | 'acceptedAt' | 'cursor'>;
 type WakeUp = 'online' | 'visible' | 'resumed' | 'restored';
 type WindowHttp = (typeof windowHttpVersions)[number];

@@ -100,6 +100,7 @@ declare class Crosswind {
   readonly rateLimit: (perSecond: number, sentence: string) => Limiter;
   readonly metrics: () => Promise<string>;
   readonly publish: (channel: string, data: unknown, options?: Publishing) => Promise<Stored>;
+  readonly sendVolatile: (channel: string, data: unknown, options?: Omit<Publishing, 'id'>) => Promise<void>;
   readonly change: (channel: string, seq: number, data: unknown) => Promise<Stored>;
   readonly erase: (channel: string, seq: number) => Promise<Stored>;
   readonly on: <Data = unknown>(pattern: string, listener: MessageListener<Data>) => (() => void);
@@ -593,6 +594,7 @@ interface Draft<K extends Kind = Kind> {
   readonly from: string;
   readonly at: number;
   readonly body: Bodies[K];
+  readonly volatile?: true | undefined;
 }
 interface Earlier {
   readonly messages: readonly Message[];
@@ -667,7 +669,9 @@ interface JsonRule {
   readonly validate?: StandardSchema;
   before?(message: Publication): Changed | Promise<Changed>;
   readonly keep?: Keep;
-  readonly latest?: boolean;
+  readonly latest?: boolean | {
+    readonly by: string;
+  };
   readonly changes?: boolean;
 }
 interface Keep {
@@ -678,6 +682,8 @@ interface Keep {
 interface KindRules<K extends Kind = Kind> {
   readonly fold?: Fold<K> | undefined;
   readonly drop?: 'oldest' | 'superseded';
+  readonly by?: string | undefined;
+  readonly refuse?: ChannelType['refuse'];
   readonly body?: Check;
 }
 interface KoaContext {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import type { Message } from '../../protocol/messages.ts'
+import type { Bodies, Message } from '../../protocol/messages.ts'
 import { modes } from '../../protocol/modes.ts'
 import type { CrosswindOptions } from '../../server/index.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
@@ -43,6 +43,49 @@ for (const mode of modes)
       assert.equal((await ann.send(draft)).type, 'stored')
       const { message } = await bob.next('message')
       assert.deepEqual(message.body, { data: [null, { any: 'JSON' }], user: 'ada' })
+    })
+
+    if (mode.isPush)
+      test('a stream on which newer messages replace older ones asks how far it was read, and again once it was answered', async (t) => {
+        const channels = { 'room.*': { kind: 'json', latest: { by: 'id' } } } as const
+        const { origin, crosswind } = await startWith(t, { channels, heartbeatMs: 60_000 })
+        const ann = openJson(t, origin, mode, 'room.1')
+        await ann.next('welcome')
+        const text = 'x'.repeat(10_000)
+        for (const id of [1, 2, 3, 4, 5]) await crosswind.publish('room.1', { id, text })
+        const first = await ann.next('heartbeat')
+        assert.equal(first.newest, 1)
+        while ((await ann.next('message')).message.seq < 5);
+        assert.ok(ann.take().every(({ type }) => type !== 'heartbeat'))
+        ann.beat({ at: first.at })
+        const second = await ann.next('heartbeat')
+        assert.deepEqual([second.newest, second.at > first.at], [5, true])
+      })
+
+    test('a volatile message has its sender’s user, and the schema and the permit hold for it', async (t) => {
+      const validate = {
+        '~standard': {
+          version: 1,
+          vendor: 'test',
+          validate: (value: unknown) =>
+            typeof value === 'number' ? { value: value + 1 } : { issues: [{ message: 'no number' }] },
+        },
+      } as const
+      const channels = { 'room.*': { kind: 'json', validate }, 'read.*': { kind: 'json' } } as const
+      const authorize = () => ({ user: 'ada', read: ['room.*', 'read.*'], write: ['room.*'] })
+      const { origin } = await startWith(t, { channels, authorize })
+      const ann = openJson(t, origin, mode, 'room.1')
+      const bob = openJson(t, origin, mode, 'room.1')
+      await Promise.all([ann.next('welcome'), bob.next('welcome')])
+      const refused = [ann.draft(1, 'text'), { ...ann.draft(2, 2), channel: 'read.1' }]
+      const answers = [...refused, ann.draft(3, 3)].map((one) => ann.send({ ...one, volatile: true }))
+      assert.deepEqual(
+        (await Promise.all(answers)).map((answer) => (answer.type === 'refused' ? answer.code : answer.seq)),
+        ['bad-shape', 'read-only-invitation', 0],
+      )
+      const { message } = await bob.next('volatile')
+      const { data, user } = message.body as Bodies['json']
+      assert.deepEqual([message.id, data, user], [ann.draft(3, 3).id, 4, 'ada'])
     })
 
     test('a window shows itself on each of its channels by any JSON of the bytes that the welcome names, as its user', async (t) => {

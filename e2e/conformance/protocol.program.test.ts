@@ -88,6 +88,7 @@ describe('the tables', () => {
     const types: Record<DownFrame['type'], true> = {
       welcome: true,
       message: true,
+      volatile: true,
       presence: true,
       awareness: true,
       omitted: true,
@@ -365,7 +366,7 @@ describe('the examples', () => {
     assert.match(cursor, /^\w+:1$/)
     assert.deepEqual(
       frames.map(({ type }: DownFrame) => type),
-      ['welcome', 'message'],
+      ['welcome', 'message', 'heartbeat'],
     )
   })
 

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { afterEach, describe, test } from 'node:test'
 import * as Y from 'yjs'
-import type { Draft, Message, WindowMode } from '../../client/wire.ts'
+import type { DownFrame, Draft, Message, WindowMode } from '../../client/wire.ts'
 import { nameOf, newKey } from '../clients/client.ts'
 import { type HttpClient, textOf } from '../clients/http-client.ts'
 import { type ContractClient, contentOf, openClient, type Reached } from './contract-client.ts'
@@ -33,6 +33,7 @@ const subjects: Readonly<Record<string, (stage: Stage) => void>> = {
   'messages sent again': testResends,
   'joining and resuming': testResuming,
   contents: testContents,
+  'volatile messages': testVolatile,
   awareness: testAwareness,
   names: testNames,
 }
@@ -379,6 +380,42 @@ function testContents(stage: Stage): void {
     const edit = { ...draftOf(from, 2, '', channel), kind: 'edit', body: { html: '' } }
     const refused = await client.send(edit)
     assert.equal(refused.type === 'refused' && refused.code, 'shared-document')
+  })
+}
+
+function testVolatile({ open, joined, newChannel, newWindow, isApplication, draftOf }: Stage): void {
+  test('a volatile message reaches the other windows once, in its sender’s order, and is not in the log', async () => {
+    // The page's other channels check what they store.
+    const channel = isApplication() ? newChannel() : 'probes'
+    const draft = isApplication() ? draftOf : probeOf
+    const window = newWindow()
+    const author = await joined(channel, { window })
+    const reader = await joined(channel)
+    const { cursor } = await open(channel).next('welcome')
+    const drafts = [1, 2, 3, 4, 5].map((n) => draft(window, n, `${n}`, channel))
+    const answers = await Promise.all(drafts.map((one) => author.send({ ...one, volatile: true })))
+    assert.deepEqual(
+      answers,
+      drafts.map(({ id }) => ({ type: 'stored', id, seq: 0 })),
+    )
+    const got: unknown[] = []
+    while (got.length < 5) {
+      const { message } = await reader.next('volatile')
+      if (message.from === window) got.push(message)
+    }
+    assert.deepEqual(got, drafts)
+    const back = await joined(channel, { cursor })
+    const stored = draft(window, 6, 'stored', channel)
+    await author.send(stored)
+    for (const client of [back, author, reader]) {
+      const before = client.take()
+      assert.ok(before.every((frame) => frame.type !== 'volatile' || frame.message.from !== window))
+      const isStored = (frame: DownFrame) => frame.type === 'message' && frame.message.id === stored.id
+      if (!before.some(isStored)) await nextWith(client, stored.id)
+      assert.ok(
+        before.every((frame) => frame.type !== 'message' || frame.message.from !== window || isStored(frame)),
+      )
+    }
   })
 }
 

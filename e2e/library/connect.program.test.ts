@@ -110,7 +110,10 @@ test('an option that does not fit is named, with its value and what is allowed',
     ],
     [{ channels: { a: { kind: 'json', keep: 5 } } }, /keep is 5; it must be such as \{ messages: 1000/],
     [{ channels: { a: { kind: 'json', keep: { hours: '1' } } } }, /keep\.hours is "1"; it must be a number/],
-    [{ channels: { a: { kind: 'json', latest: 'yes' } } }, /latest is "yes"; it must be true or false/],
+    [
+      { channels: { a: { kind: 'json', latest: { of: 'id' } } } },
+      /latest is {"of":"id"}; it must be true, false or such as { by/,
+    ],
     [
       { channels: { a: { kind: 'json', validate: (data: unknown) => data } } },
       /channels\['a'\]\.validate is no Standard Schema/,
@@ -483,7 +486,7 @@ test('a page continues after the messages that it was sent with: one stream for 
   assert.deepEqual(await heard, [['first'], ['second']])
   const paths = asked
     .map((url) => new URL(url, 'http://localhost'))
-    .filter(({ pathname }) => pathname !== '/realtime/leave')
+    .filter(({ pathname }) => !/\/(leave|heartbeat)$/.test(pathname))
   assert.deepEqual(
     paths.map(({ pathname, searchParams }) => [pathname, searchParams.get('channels')]),
     [['/realtime/stream', 'room.1,room.2']],
@@ -495,12 +498,13 @@ test('the state says what is known of the connection: its clock, its version, it
   const opened = open({ clock: LinkClock, modes: ['sse/1.1'] })
   assert.deepEqual(opened.state, { mode: 'sse/1.1', status: 'opening', pending: 0, reason: null })
   await opened.channel<Said>('room.1').publish({ text: 'hello' })
-  const { clock, outbox, ...state } = await untilState(
+  const { clock, outbox, behindMs, ...state } = await untilState(
     opened,
     ({ windows, pending, clock }) => windows === 1 && pending === 0 && Boolean(clock),
   )
   assert.ok(clock && clock.boundMs > 0)
   assert.equal(outbox?.unstored, 0)
+  assert.equal(typeof behindMs, 'number')
   assert.deepEqual(state, {
     mode: 'sse/1.1',
     preferred: 'sse/1.1',

@@ -232,6 +232,12 @@ test('several processes serve on the same ports: one log, one secret, one set of
     'server: from the first process',
     ...writers.map((_, place) => `user-${place}: ${place}`),
   ])
+  const [sender, ...others] = writers.map((writer) => writer.channel<Said>('room.1'))
+  const places = [reader.channel<Said>('room.1'), ...others].map(
+    (room) => new Promise((resolve) => room.on('volatile', ({ data }) => resolve(data.text))),
+  )
+  await sender?.sendVolatile({ text: 'pointer' })
+  assert.deepEqual(new Set(await Promise.all(places)), new Set(['pointer']))
   const { text } = await ask(t, '2', ports['2'], cert, '/metrics')
   const names = Array.from(
     text.matchAll(/^process_start_time_seconds\{process="([^"]+)"\}/gm),

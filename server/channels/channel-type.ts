@@ -31,6 +31,13 @@ export interface KindRules<K extends Kind = Kind> {
    * newest. By default none: its stream ends, and it resumes.
    */
   readonly drop?: 'oldest' | 'superseded'
+  /**
+   * Of `superseded`: the path in a body, such as `sensor.id`, to a value that tells series apart. The
+   * newest message of each series stays, and so does every message without that value.
+   */
+  readonly by?: string | undefined
+  /** As that of the type, for this kind. */
+  readonly refuse?: ChannelType['refuse']
   /** The shape of a body that clients may send. Without it, only the server sends this kind. */
   readonly body?: Check
 }

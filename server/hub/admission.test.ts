@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Refusal } from '../../protocol/refusal.ts'
+import { typesByName } from '../channels/channel-type.ts'
+import { object, text } from '../channels/shapes.ts'
 import { admitDraft, admitJoining, admitStates, admitWindow, idOf, jsonState } from './admission.ts'
 import { hubTypeOf } from './hub-testing.ts'
 
@@ -167,4 +169,21 @@ test('a window state is nested at most 100 levels deep', () => {
   const { code, message } = refusalFrom(() => admitState({ state: nested(101) }))
   assert.equal(code, 'bad-shape')
   assert.match(message, /state must be nested at most 100 levels deep/)
+})
+
+test('a volatile draft is refused where a type checks what it stores, and so is another value than true', () => {
+  const types = typesByName([
+    ['gated', { name: 'gated', kinds: { edit: { body: object({ html: text }) } }, gate: { pass: () => 1 } }],
+    ['refusing', { name: 'refusing', kinds: { edit: { body: object({ html: text }) } }, refuse: () => null }],
+    ['doc', { name: 'doc', kinds: { edit: { body: object({ html: text }) } }, yjs: {} }],
+    ['*', { name: 'plain', kinds: { edit: { body: object({ html: text }) } } }],
+  ])
+  const admitted = (channel: string, volatile: unknown) => admitDraft({ ...good, channel, volatile }, types)
+  assert.equal(admitted('main', true).volatile, true)
+  for (const channel of ['gated', 'refusing', 'doc'])
+    assert.throws(() => admitted(channel, true), {
+      code: 'bad-shape',
+      message: new RegExp(`volatile must be absent: channel "${channel}"`),
+    })
+  assert.throws(() => admitted('main', false), { code: 'bad-shape', message: /volatile must be true/ })
 })

@@ -1,7 +1,13 @@
 // Admission: validates drafts, awareness reports and queries; errors name the invalid field.
 
 import { maxJsonDepth, measureJson } from '../../protocol/json-depth.ts'
-import { type AwarenessReport, type Draft, isIdOf, logName } from '../../protocol/messages.ts'
+import {
+  type AwarenessReport,
+  type BeatReport,
+  type Draft,
+  isIdOf,
+  logName,
+} from '../../protocol/messages.ts'
 import { Refusal } from '../../protocol/refusal.ts'
 import { rulesFor, type TypeOf } from '../channels/channel-type.ts'
 import {
@@ -25,14 +31,10 @@ const openingCheck = rule(
 
 const anyObject = rule('an object', (body) => typeof body === 'object' && body !== null)
 
-const envelope = object({
-  id: idCheck,
-  channel: channelName,
-  kind: text,
-  from: senderCheck,
-  at: number,
-  body: anyObject,
-})
+const envelope = object(
+  { id: idCheck, channel: channelName, kind: text, from: senderCheck, at: number, body: anyObject },
+  { volatile: rule('true', (value) => value === true) },
+)
 
 /** The sender of messages that an application publishes from its server. */
 export const applicationName = 'server'
@@ -46,7 +48,8 @@ export function admitDraft(given: unknown, typeOf: TypeOf, reserved: readonly st
   if (misfit) throw badDraft(misfit, idOf(given))
   const draft = given as Draft
   const { id, from, body } = draft
-  const bodyMisfit = within('body', bodyCheckFor(draft, typeOf)(body)) ?? misfitOfId(draft)
+  const bodyMisfit =
+    within('body', bodyCheckFor(draft, typeOf)(body)) ?? misfitOfId(draft) ?? misfitOfVolatile(draft, typeOf)
   if (bodyMisfit) throw badDraft(bodyMisfit, id)
   // A client using one could make the server's messages look like repeats.
   if (from !== logName && from !== applicationName && !reserved.includes(from)) return draft
@@ -62,7 +65,8 @@ export function admitOwnDraft(draft: Draft, typeOf: TypeOf): void {
   const { channel, kind, body, id } = draft
   const { name, kinds } = typeOf(channel)
   if (!Object.hasOwn(kinds, kind)) throw badKind(Object.keys(kinds), { id, channel, name })
-  const misfit = within('body', anyObject(body) ?? kinds[kind]?.body?.(body) ?? null)
+  const misfit =
+    within('body', anyObject(body) ?? kinds[kind]?.body?.(body) ?? null) ?? misfitOfVolatile(draft, typeOf)
   if (misfit) throw badDraft(misfit, id)
 }
 
@@ -99,6 +103,16 @@ function badKind(kinds: readonly string[], { id, channel, name }: Target): Refus
 function misfitOfId({ from, id }: Draft): Misfit | null {
   if (isIdOf(from, id)) return null
   return { path: 'id', must: 'the name in from, "-" and a counter without another "-"' }
+}
+
+/** What a type checks against a channel's content is checked where that is stored. */
+function misfitOfVolatile({ channel, kind, volatile }: Draft, typeOf: TypeOf): Misfit | null {
+  const { name, yjs, gate, refuse, kinds } = typeOf(channel)
+  if (!volatile || !(yjs || gate || refuse || kinds[kind]?.refuse)) return null
+  return {
+    path: 'volatile',
+    must: `absent: channel "${channel}", of the type ${name}, checks what it stores`,
+  }
 }
 
 const badDraft = (misfit: Misfit, id: string | null) => badShape('message', 'the message', misfit, id)
@@ -140,20 +154,21 @@ const maxCounted = 1000
 
 const maxWindows = 100_000
 
-/**
- * Returns a heartbeat's window counts by first channel; undefined for a plain heartbeat. Throws a
- * `Refusal` (400 `bad-shape`).
- */
-export function admitBeat(given: unknown): Readonly<Record<string, number>> | undefined {
+/** Throws a `Refusal` (400 `bad-shape`). */
+export function admitBeat(given: unknown): BeatReport {
   const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value)
-  const windows = isObject(given) ? (given as { windows?: unknown }).windows : null
-  if (windows === undefined) return undefined
+  const { at, windows } = (isObject(given) ? given : { windows: null }) as { at?: unknown; windows?: unknown }
+  if (at !== undefined && typeof at !== 'number')
+    throw new Refusal('bad-shape', 'A heartbeat\'s optional "at" is that of the heartbeat that it answers.')
+  const answer = at === undefined ? {} : { at }
+  if (windows === undefined) return answer
   const counts = isObject(windows) ? Object.entries(windows as object) : null
   const fits = counts?.every(
     ([channel, count]) =>
       channel.length <= 64 && Number.isInteger(count) && count >= 0 && count <= maxWindows,
   )
-  if (fits && counts && counts.length <= maxCounted) return windows as Record<string, number>
+  if (fits && counts && counts.length <= maxCounted)
+    return { ...answer, windows: windows as BeatReport['windows'] }
   throw new Refusal(
     'bad-shape',
     'A heartbeat\'s optional "windows" maps each first channel to a number of windows.',

@@ -1,6 +1,7 @@
 // Deliveries: frames encoded once for all readers; recent ones are cached, large ones charged once.
 
 import {
+  type Cursor,
   type DownFrame,
   estimateLength,
   formatCursor,
@@ -9,7 +10,7 @@ import {
 } from '../../protocol/messages.ts'
 import { type KindRules, rulesFor, type TypeOf } from '../channels/channel-type.ts'
 import { jsonOfBody, KeptJson, messageText } from '../log/kept-json.ts'
-import type { CatchUp } from '../log/log.ts'
+import type { CatchUp, Log } from '../log/log.ts'
 
 /** `cursor` is null except for messages; `message` is the message as JSON, if known. */
 export interface Framing {
@@ -23,8 +24,10 @@ export class Delivery {
   readonly channel: string | null
   /** May be dropped from a full queue. */
   readonly isReplaceable: boolean
-  /** Supersedes older ones of its channel. */
-  readonly replacesOlder: boolean
+  /** Supersedes older ones of this series; null if it supersedes none. */
+  readonly series: string | null
+  /** Not for a client that is behind. */
+  readonly isVolatile: boolean
   /** Responds to the client's own frame. */
   readonly isAnswer: boolean
   /** The clients that hold it, if it is large. */
@@ -38,13 +41,14 @@ export class Delivery {
   #others: Map<Framing, Buffer> | null = null
 
   /** `text` is the message as JSON; `rules` are those of its kind. */
-  constructor(frame: DownFrame, cursor: string | null = null, text?: string, { drop }: KindRules = {}) {
+  constructor(frame: DownFrame, cursor: string | null = null, text?: string, rules: KindRules = {}) {
     const message = frame.type === 'message' ? frame.message : null
     this.frame = frame
     this.seq = message?.seq ?? null
     this.channel = message?.channel ?? null
-    this.replacesOlder = drop === 'superseded'
-    this.isReplaceable = drop !== undefined
+    this.series = message && seriesOf(message, rules)
+    this.isReplaceable = rules.drop === 'oldest'
+    this.isVolatile = frame.type === 'volatile'
     this.isAnswer = frame.type === 'stored' || frame.type === 'refused' || frame.type === 'clock'
     this.#cursor = cursor
     this.#text = text
@@ -64,6 +68,15 @@ export class Delivery {
     }
     return bytes
   }
+}
+
+/** Names of channels and kinds contain no space. */
+function seriesOf({ channel, kind, body }: Message, { drop, by }: KindRules): string | null {
+  if (drop !== 'superseded') return null
+  if (by === undefined) return `${channel} ${kind}`
+  let value: unknown = body instanceof KeptJson ? body.parse() : body
+  for (const name of by.split('.')) value = Object(value)[name]
+  return value === undefined ? null : `${channel} ${kind} ${JSON.stringify(value)}`
 }
 
 /** A message whose body is kept as bytes is neither parsed nor formatted again. */
@@ -119,6 +132,18 @@ export class HeldDeliveries {
     this.#charge(bytes)
   }
 }
+
+function newestOfEach(deliveries: readonly Delivery[]): Delivery[] {
+  const newest = new Map(deliveries.map((delivery) => [delivery.series, delivery]))
+  return deliveries.filter((one) => one.series === null || newest.get(one.series) === one)
+}
+
+export interface CaughtUp extends Omit<CatchUp, 'messages'> {
+  readonly deliveries: readonly Delivery[]
+}
+
+/** Each takes a few ms. */
+const maxPortions = 10
 
 const maxKept = 500
 const maxCharacters = 4_000_000
@@ -180,12 +205,40 @@ export class RecentDeliveries {
     if (this.#shared.size > maxShared) this.#shared.delete(oldest)
   }
 
+  /**
+   * Reads what follows a cursor, or a snapshot: a portion of the log, and further ones while later messages
+   * supersede earlier ones. `deliveries` are without these.
+   */
+  async read(
+    log: Pick<Log, 'read'>,
+    cursor: Cursor | null,
+    channels: ReadonlySet<string>,
+  ): Promise<CaughtUp> {
+    let found = await log.read(cursor, channels)
+    let deliveries = this.deliveriesOf(found)
+    for (
+      let portions = 1;
+      portions < maxPortions &&
+      found.recovered &&
+      found.reached.seq < found.head.seq &&
+      deliveries.some(({ series }) => series !== null);
+      portions += 1
+    ) {
+      found = await log.read(found.reached, channels)
+      const more = this.deliveriesOf(found)
+      deliveries = found.recovered ? newestOfEach([...deliveries, ...more]) : more
+    }
+    return { ...found, deliveries }
+  }
+
+  /** Leaves out what a later one supersedes. */
   deliveriesOf({ messages, head: { epoch } }: Pick<CatchUp, 'messages' | 'head'>): Delivery[] {
-    return messages.map((message) => {
+    const deliveries = messages.map((message) => {
       const known = this.#kept.get(message.seq)?.delivery ?? this.#shared.get(message.seq)?.deref()
       if (known?.frame.type === 'message' && this.#isSame(known.frame.message, message)) return known
       return this.add(message, formatCursor({ epoch, seq: message.seq }))
     })
+    return newestOfEach(deliveries)
   }
 
   /**

@@ -7,12 +7,14 @@ import { type Awareness, hiddenAfterMs } from './awareness.ts'
 import { Delivery } from './delivery.ts'
 import { type Client, clientKey, type Registry } from './registry.ts'
 import type { Subscriber } from './subscriber.ts'
+import type { VolatileMessages } from './volatile.ts'
 
 interface HeartbeatParts {
   readonly timers: Timers
   readonly heartbeatMs: number
   readonly registry: Registry
   readonly awareness: Awareness
+  readonly volatile: Pick<VolatileMessages, 'forgetOld'>
   readonly log: Pick<Log, 'heads'>
 }
 
@@ -37,7 +39,7 @@ export class Heartbeats {
   }
 
   #takeTurn(): void {
-    const { timers, registry, awareness, heartbeatMs } = this.#parts
+    const { timers, registry, awareness, volatile, heartbeatMs } = this.#parts
     const now = timers.now()
     const encoded = new Map<number, Delivery>()
     for (const client of [...registry.all()]) {
@@ -49,6 +51,7 @@ export class Heartbeats {
     registry.forgetSilent(heartbeatMs * beatsMissed)
     awareness.removeLeft(now - hiddenAfterMs)
     awareness.forgetBefore(now - heartbeatMs * beatsMissed)
+    volatile.forgetOld()
   }
 
   #attend(client: Client, stream: Subscriber, encoded: Map<number, Delivery>): void {
@@ -64,7 +67,7 @@ export class Heartbeats {
       const heads = log.heads()
       let newest = 0
       for (const channel of channels) newest = Math.max(newest, heads.get(channel) ?? 0)
-      stream.offer(upsert(encoded, newest, () => new Delivery({ type: 'heartbeat', newest })))
+      stream.offer(upsert(encoded, newest, () => new Delivery({ type: 'heartbeat', newest, at: now })))
     }
   }
 

@@ -150,6 +150,7 @@ export function streamsOf({
   return {
     queueBytes,
     heartbeatMs: 16_000,
+    now: () => 0,
     stateBytes: 4096,
     recent: new RecentDeliveries(hubTypeOf),
     log: memoryLog(),

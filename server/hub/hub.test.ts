@@ -168,7 +168,7 @@ test('a stream counts for the windows that it carries, only on channels that it 
   const one = enter({ id: 'w1', channels: ['main', 'notes'] })
   const other = enter({ id: 'w2', channels: ['elsewhere'] })
   const told = async (windows: Record<string, number>) => {
-    hub.heard('w1', windows)
+    hub.heard('w1', { windows })
     time.advance(2000)
     await settled()
     return [countsIn(one), countsIn(other)]
@@ -182,7 +182,7 @@ test('streams together count for no more windows than the server allows', async 
   const { hub, time, enter } = openHub({ maxWindows: 120 })
   const reader = enter({ id: 'w0' })
   for (const id of ['w1', 'w2', 'w3']) enter({ id })
-  for (const id of ['w1', 'w2', 'w3']) hub.heard(id, { main: 90 })
+  for (const id of ['w1', 'w2', 'w3']) hub.heard(id, { windows: { main: 90 } })
   time.advance(2000)
   await settled()
   assert.equal(reader && countsIn(reader), 120)
@@ -195,7 +195,7 @@ test('a stream with a free name represents only itself, and nobody represents it
   const another = enter({ ...place, opening: 9 })
   await settled()
   assert.deepEqual([byesOf(mine.connection), byesOf(another.connection)], [[], []])
-  const { status, code } = await refusalOf(() => hub.heard(another.window, { main: 4712 }))
+  const { status, code } = await refusalOf(() => hub.heard(another.window, { windows: { main: 4712 } }))
   assert.deepEqual([status, code], [403, 'not-your-name'])
   hub.heard('free')
   hub.left('free', 99)

@@ -2,6 +2,7 @@
 
 import {
   type AwarenessReport,
+  type BeatReport,
   type ByeCode,
   type Cursor,
   type Draft,
@@ -32,6 +33,7 @@ import {
   type SubscriberHub,
   type Who,
 } from './subscriber.ts'
+import { VolatileMessages } from './volatile.ts'
 import { type Step, Writer } from './writer.ts'
 
 /** Counts traffic. */
@@ -103,6 +105,7 @@ export class Hub {
   readonly #parts: HubParts
   readonly #registry: Registry
   readonly #awareness: Awareness
+  readonly #volatile: VolatileMessages
   readonly #polls: Polls
   readonly #writer: Writer
   readonly #heartbeats: Heartbeats
@@ -144,6 +147,7 @@ export class Hub {
       log,
       recent,
       heartbeatMs,
+      now: timers.now,
       stateBytes: settings.stateBytes,
       queueBytes: settings.queueBytesPerWindow,
       reconnectDelayMs: () => drawReconnectDelayMs(random),
@@ -161,10 +165,18 @@ export class Hub {
         failed: (error) => parts.onFailure(error),
       },
     }
+    this.#volatile = new VolatileMessages({
+      timers,
+      streamsOn: (channel) => registry.streamsOn(channel),
+      readersOn: (channel) => registry.readersOn(channel),
+      wake: (channel) => this.#polls.wake(channel),
+    })
+    const volatile = this.#volatile
     this.#polls = new Polls({
       streams: this.#streams,
       registry,
       awareness,
+      volatile,
       timers,
       admit: (identity) => this.#admit(identity),
       onSent: (messages) => meter.sent(messages),
@@ -191,8 +203,9 @@ export class Hub {
         awareness,
         onForwarded: (said) => this.#hearOfOthers(said),
         onEnded: (who) => this.end(who),
+        onVolatile: (message) => this.#sendVolatile(message),
       })
-    this.#heartbeats = new Heartbeats({ timers, heartbeatMs, registry, awareness, log })
+    this.#heartbeats = new Heartbeats({ timers, heartbeatMs, registry, awareness, volatile, log })
     log.follow((message, cursor, text) => this.#deliver(message, recent.add(message, cursor, text)))
   }
 
@@ -258,6 +271,22 @@ export class Hub {
     return this.#writer.publish(draft, holder)
   }
 
+  /** Stores a client's draft, or sends it on if it is volatile. As `publish`. */
+  take(draft: Draft, holder: QuotaHolder | undefined): Stored | Promise<Stored> {
+    return draft.volatile ? this.sendVolatile(draft) : this.publish(draft, holder)
+  }
+
+  /** Sends a message to the clients that are connected now, at all servers; not to its sender. */
+  sendVolatile(draft: Draft): Stored {
+    this.#sendVolatile(draft)
+    this.#neighbours?.send(draft)
+    return { type: 'stored', id: draft.id, seq: 0 }
+  }
+
+  #sendVolatile(draft: Draft): void {
+    this.#parts.meter.sent(this.#volatile.send(draft))
+  }
+
   /**
    * Returns the ms to wait before the next message; 0 counts it as sent. `connection` is the
    * sender's.
@@ -283,14 +312,19 @@ export class Hub {
   }
 
   /**
-   * Throws a `Refusal` (403 `not-your-name`) if a free name sets `carries`, the windows of a shared
+   * Throws a `Refusal` (403 `not-your-name`) if a free name reports `windows`, those of a shared
    * stream.
    */
-  heard(from: Subscriber | string, carries?: Readonly<Record<string, number>>): void {
+  heard(from: Subscriber | string, beat: BeatReport = {}): void {
     const client = this.#clientOf(from)
-    if (client) this.#registry.heard(client, carries)
+    if (client) this.#heard(client, beat)
     if (!client?.stream && typeof from === 'string')
-      this.#neighbours?.forward({ type: 'heard', window: from, ...(carries && { carries }) })
+      this.#neighbours?.forward({ type: 'heard', window: from, beat })
+  }
+
+  #heard(client: Client, { at, windows }: BeatReport): void {
+    this.#registry.heard(client, windows)
+    if (at !== undefined) client.stream?.answered(at)
   }
 
   /**
@@ -441,7 +475,7 @@ export class Hub {
     } else if (said.type === 'left') this.#registry.left(said.window, said.opening)
     else {
       try {
-        if (said.type === 'heard') this.#registry.heard(client, said.carries)
+        if (said.type === 'heard') this.#heard(client, said.beat)
         else this.#awareness.show(client, said.report, said.opening)
       } catch (error) {
         // The other server has already answered the sender.

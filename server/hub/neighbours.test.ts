@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { type DownFrame, fingerprintLength, nameUnder } from '../../protocol/messages.ts'
 import { createManualTime } from '../../protocol/testing.ts'
 import type { Bus } from '../log/log.ts'
+import { draft } from '../log/log-testing.ts'
 import { hiddenAfterMs } from './awareness.ts'
 import {
   createFakeConnection,
@@ -187,6 +188,23 @@ test('after a broken connection the servers exchange their full state', async ()
   advance(500)
   assert.deepEqual([windowsSeenBy(reader.connection), shownTo(reader.connection)], [2, { a: 'x' }])
   assert.equal(windowsSeenBy(author.connection), 2)
+})
+
+test('a volatile message reaches the clients of every server once, and is stored by none', async () => {
+  const { one, other } = two()
+  const sender = await one.join({ id: 'a' })
+  const readers = [await one.join({ id: 'b' }), await other.join({ id: 'c' })]
+  const elsewhere = await other.join({ id: 'd', channels: ['elsewhere'] })
+  const message = { ...draft('a-v1'), from: 'a' }
+  assert.deepEqual(one.hub.take({ ...message, volatile: true }, undefined), {
+    type: 'stored',
+    id: 'a-v1',
+    seq: 0,
+  })
+  for (const { connection } of readers)
+    assert.deepEqual(newest(connection, 'volatile'), { type: 'volatile', message })
+  for (const { connection } of [sender, elsewhere]) assert.equal(newest(connection, 'volatile'), undefined)
+  assert.equal(one.log.heads().size, 0)
 })
 
 test('a heartbeat and a caret may reach another server than the one with the stream', async () => {

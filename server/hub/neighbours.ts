@@ -1,6 +1,6 @@
 // Exchanges window counts, shown windows and misdirected requests between the servers of one log.
 
-import type { AwarenessReport } from '../../protocol/messages.ts'
+import type { AwarenessReport, BeatReport, Draft } from '../../protocol/messages.ts'
 import { type Cancel, repeat, type Timers } from '../../protocol/time.ts'
 import type { Bus } from '../log/log.ts'
 import type { Awareness, OwnChange } from './awareness.ts'
@@ -19,7 +19,7 @@ import type { Who } from './subscriber.ts'
  */
 export type ForwardedRequest =
   | { readonly type: 'polled'; readonly window: string }
-  | { readonly type: 'heard'; readonly window: string; readonly carries?: Readonly<Record<string, number>> }
+  | { readonly type: 'heard'; readonly window: string; readonly beat: BeatReport }
   | {
       readonly type: 'left'
       readonly window: string
@@ -54,6 +54,7 @@ type NeighbourMessage =
   /** First channels of polling clients by proven name; the next poll may reach any server. */
   | { readonly type: 'polls'; readonly channels: Readonly<Record<string, string>> }
   | { readonly type: 'shown'; readonly shown: readonly OwnChange[] }
+  | { readonly type: 'volatile'; readonly message: Draft }
   /** An application ends the sessions of a user or client. */
   | { readonly type: 'ended'; readonly who: Who }
   /** Asks for the clients that read a channel. */
@@ -82,6 +83,7 @@ interface NeighboursParts {
   /** Ignored unless the client belongs to this server. */
   readonly onForwarded: (said: ForwardedRequest) => void
   readonly onEnded: (who: Who) => void
+  readonly onVolatile: (message: Draft) => void
 }
 
 /** Minimum pause between notes of one kind, ms. */
@@ -134,6 +136,10 @@ export class Neighbours implements Elsewhere {
   forward(said: ForwardedRequest): void {
     this.#settle(said)
     this.#post(said)
+  }
+
+  send(message: Draft): void {
+    this.#post({ type: 'volatile', message })
   }
 
   end(who: Who): void {
@@ -271,7 +277,7 @@ export class Neighbours implements Elsewhere {
   }
 
   #handle(note: Note): void {
-    const { server, timers, awareness, onForwarded, onEnded } = this.#parts
+    const { server, timers, awareness, onForwarded, onEnded, onVolatile } = this.#parts
     const { from } = note
     if (this.#isClosed || from === server) return
     const known = this.#others.get(from)
@@ -279,6 +285,7 @@ export class Neighbours implements Elsewhere {
     if (note.type === 'hello') this.#tellAll()
     else if (note.type === 'gone') this.#forget(from)
     else if (note.type === 'ended') onEnded(note.who)
+    else if (note.type === 'volatile') onVolatile(note.message)
     else if (note.type === 'counts') this.#handleCounts(from, note)
     else if (note.type === 'asked') this.#answer(from, note)
     else if (note.type === 'clients') this.#handleAnswer(from, note)

@@ -33,12 +33,78 @@ test('a response contains everything after the request’s cursor, and the curso
   assert.deepEqual(idsOf(again), ['m-2', 'm-4'], 'a lost response’s messages are sent again on request')
 })
 
-test('a window that opens is welcomed at once, however long it is willing to wait', async () => {
+test('a heartbeat ends a response with messages after which none are left', async () => {
+  const { hub, time, ask } = openHub({ queueBytesPerWindow: 4000 })
+  for (const n of countTo(3)) await hub.publish(draft(`m-${n}`, 'x'.repeat(1900)))
+  const part = await ask({}, { cursor: 'life1:0' })
+  assert.deepEqual([typesOf(part), part.cursor], [['message', 'message'], 'life1:2'])
+  const rest = await ask({}, { cursor: part.cursor })
+  assert.deepEqual(framesOf(rest).at(-1), { type: 'heartbeat', newest: 3, at: time.now() })
+})
+
+test('a client that polls is sent the newest of what supersedes older messages, as far as a response goes', async () => {
   const { hub, ask } = openHub()
+  const figure = (n: number) =>
+    ({ ...draft(`m-${n}`, '', 'figures.main'), kind: 'figure', body: { value: n } }) as const
+  for (const n of countTo(4)) await hub.publish(n === 2 ? draft('m-2') : figure(n))
+  const reply = await ask({ channels: ['main', 'figures.main'] }, { cursor: 'life1:0' })
+  assert.deepEqual([idsOf(reply), reply.cursor], [['m-2', 'm-4'], 'life1:4'])
+})
+
+test('what supersedes older messages comes from several portions of the log at once', async () => {
+  const { hub, ask, enter } = openHub({ log: pagedLog(3) })
+  const channels = ['figures.main']
+  for (const n of countTo(10))
+    await hub.publish({ ...draft(`m-${n}`, '', 'figures.main'), kind: 'figure', body: { value: n } })
+  const reply = await ask({ channels }, { cursor: 'life1:0' })
+  assert.deepEqual([idsOf(reply), reply.cursor], [['m-10'], 'life1:10'])
+  const { connection } = enter({ channels }, 'life1:0')
+  await settled()
+  assert.deepEqual(idsIn(connection.frames), ['m-10'])
+})
+
+const volatileIds = (reply: PollReply) =>
+  framesOf(reply).flatMap((frame) => (frame.type === 'volatile' ? [frame.message.id] : []))
+
+const volatileOf = (n: number, from = 'w9') => ({ ...draft(`${from}-v${n}`), from, volatile: true }) as const
+
+test('a held poll is answered by a volatile message, and the next one by those that came meanwhile, in order', async () => {
+  const { hub, ask } = openHub()
+  const place = { channels: ['main', 'other'] }
+  hub.sendVolatile(volatileOf(1))
+  const { cursor } = await ask(place, { isFirst: true })
+  const held = ask(place, { cursor, holdMs: 10_000 })
+  await settled()
+  hub.sendVolatile(volatileOf(2))
+  for (const [n, channel] of [
+    [3, 'other'],
+    [4, 'main'],
+    [5, 'elsewhere'],
+  ] as const)
+    hub.sendVolatile({ ...volatileOf(n), channel })
+  hub.sendVolatile(volatileOf(6, 'w1'))
+  assert.deepEqual(volatileIds(await held), ['w9-v2', 'w9-v3', 'w9-v4'])
+  hub.sendVolatile(volatileOf(7))
+  assert.deepEqual(volatileIds(await ask(place, { cursor, holdMs: 10_000 })), ['w9-v7'])
+  assert.deepEqual(volatileIds(await ask(place, { cursor })), [])
+})
+
+test('volatile messages are kept for polls for a few seconds, and of each channel the newest', async () => {
+  const { hub, time, ask } = openHub()
+  const { cursor } = await ask({}, { isFirst: true })
+  hub.sendVolatile(volatileOf(1))
+  time.advance(12_000)
+  for (const n of countTo(150)) hub.sendVolatile(volatileOf(n + 1))
+  const got = volatileIds(await ask({}, { cursor }))
+  assert.deepEqual([got.length, got.at(-1)], [100, 'w9-v151'])
+})
+
+test('a window that opens is welcomed at once, however long it is willing to wait', async () => {
+  const { hub, time, ask } = openHub()
   await hub.publish(draft('m-1'))
   const reply = await ask({}, { cursor: 'life1:1', isFirst: true, holdMs: 20_000 })
   const welcome = { type: 'welcome', window: 'w1', cursor: 'life1:1', recovered: true, http: '2' }
-  assert.deepEqual(framesOf(reply), [{ ...welcome, heartbeatMs: 16_000, stateBytes: 4096 }])
+  assert.deepEqual(framesOf(reply), [{ ...welcome, heartbeatMs: 16_000, at: time.now(), stateBytes: 4096 }])
 })
 
 test('a cursor unknown to the log gets a snapshot at once, marked as not recovered', async () => {

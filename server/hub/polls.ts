@@ -1,14 +1,14 @@
 // Polling clients: each response contains everything after the request's cursor.
 
-import { type Cursor, estimateLength, formatCursor, type Message } from '../../protocol/messages.ts'
+import { type Cursor, estimateLength, formatCursor } from '../../protocol/messages.ts'
 import type { Timers } from '../../protocol/time.ts'
 import { trace } from '../../protocol/trace.ts'
 import { upsert } from '../../protocol/upsert.ts'
-import type { CatchUp } from '../log/log.ts'
 import type { Awareness } from './awareness.ts'
-import { Delivery } from './delivery.ts'
+import { type CaughtUp, Delivery } from './delivery.ts'
 import type { Registry } from './registry.ts'
-import { type ClientIdentity, type SubscriberHub, welcomeTo } from './subscriber.ts'
+import { type ClientIdentity, idOf, type SubscriberHub, welcomeTo } from './subscriber.ts'
+import type { VolatileMessages } from './volatile.ts'
 
 export interface Poll {
   readonly identity: ClientIdentity
@@ -30,6 +30,7 @@ interface PollsParts {
   readonly streams: SubscriberHub
   readonly registry: Registry
   readonly awareness: Awareness
+  readonly volatile: VolatileMessages
   readonly timers: Timers
   /** Throws a `Refusal` when full or draining. */
   readonly admit: (identity: ClientIdentity) => void
@@ -49,7 +50,7 @@ export class Polls {
 
   /** Rejects with a `Refusal` when full or draining. */
   async poll(poll: Poll): Promise<PollReply> {
-    const { registry, awareness } = this.#parts
+    const { registry, awareness, volatile } = this.#parts
     const { identity, cursor, holdMs, isFirst, signal } = poll
     this.#admit(identity)
     const isNew = registry.find(identity) === undefined
@@ -58,13 +59,14 @@ export class Polls {
     // An earlier client of that name received it, not this one.
     if (client) awareness.polled(identity, isFirst)
     if (client && isFirst) client.lastPresence = null
+    if (client && (isFirst || client.volatileSeen === null)) volatile.newsFor(client)
     // Registered before reading, so that messages in between end the hold.
     const { ended, end } = this.#hold(identity.channels, holdMs, signal)
     try {
       let found = await this.#read(cursor, identity.channels)
-      if (!isFirst && holdMs > 0 && found.recovered && found.messages.length === 0) {
+      if (!isFirst && holdMs > 0 && found.recovered && found.deliveries.length === 0) {
         const holding = registry.polled(identity, holdMs)
-        if (!awareness.hasNewsFor(identity)) await ended
+        if (!awareness.hasNewsFor(identity) && !(holding && volatile.hasNewsFor(holding))) await ended
         if (holding) holding.quietUntil = null
         // An aborted client may have left.
         if (!signal.aborted) {
@@ -120,11 +122,11 @@ export class Polls {
   }
 
   /** Skips portions without messages for this client. */
-  async #read(cursor: Cursor | null, channels: ReadonlySet<string>): Promise<CatchUp> {
-    const { log } = this.#parts.streams
-    let found = await log.read(cursor, channels)
-    while (found.messages.length === 0 && found.reached.seq < found.head.seq)
-      found = await log.read(found.reached, channels)
+  async #read(cursor: Cursor | null, channels: ReadonlySet<string>): Promise<CaughtUp> {
+    const { log, recent } = this.#parts.streams
+    let found = await recent.read(log, cursor, channels)
+    while (found.deliveries.length === 0 && found.reached.seq < found.head.seq)
+      found = await recent.read(log, found.reached, channels)
     return found
   }
 
@@ -149,33 +151,37 @@ export class Polls {
     return { ended, end }
   }
 
-  #replyTo({ identity, cursor, isFirst, signal }: Omit<Poll, 'holdMs'>, found: CatchUp): PollReply {
-    const { streams, registry, awareness, onSent } = this.#parts
-    const { recent, queueBytes, on } = streams
+  #replyTo({ identity, cursor, isFirst, signal }: Omit<Poll, 'holdMs'>, found: CaughtUp): PollReply {
+    const { streams, registry, awareness, volatile, onSent } = this.#parts
+    const { queueBytes, on } = streams
     const { recovered, head } = found
     if (cursor && !recovered) on.unrecovered()
     // Never cut a snapshot: only the whole matches its cursor. Otherwise the next reply continues.
-    const messages = recovered ? asManyAsFit(found.messages, queueBytes) : found.messages
-    onSent(messages.length)
+    const deliveries = recovered ? asManyAsFit(found.deliveries, queueBytes) : found.deliveries
+    onSent(deliveries.length)
     if (trace.stream) {
       const { id, mode } = identity
       if (isFirst || !recovered)
         trace.stream(
           `${id} polls by ${mode.name} ${cursor ? `from ${formatCursor(cursor)}` : 'without a cursor'}: ${recovered ? 'recovered' : 'not recovered'}`,
         )
-      for (const message of messages) trace.stream(`${message.id} written to ${id} by ${mode.name}`)
+      for (const delivery of deliveries) trace.stream(`${idOf(delivery)} written to ${id} by ${mode.name}`)
     }
-    const last = messages.length < found.messages.length ? messages.at(-1) : undefined
+    const newest = deliveries.at(-1)?.seq
+    const isWhole = deliveries.length === found.deliveries.length
+    const isComplete = isWhole && found.reached.seq >= head.seq
     const client = registry.find(identity)
     // An aborted response must not count as delivered.
     const isHeard = client !== undefined && !signal.aborted
     const news = isHeard && registry.presenceNewsFor(client)
     const isWelcome = isFirst || !recovered || cursor?.epoch !== head.epoch
     return {
-      cursor: formatCursor(last ? { epoch: head.epoch, seq: last.seq } : found.reached),
+      cursor: formatCursor(newest && !isWhole ? { epoch: head.epoch, seq: newest } : found.reached),
       deliveries: [
         ...(isWelcome ? [new Delivery(welcomeTo(identity, found, streams))] : []),
-        ...recent.deliveriesOf({ messages, head }),
+        ...deliveries,
+        ...(isComplete && newest ? [new Delivery({ type: 'heartbeat', newest, at: streams.now() })] : []),
+        ...(isHeard && !client.stream ? volatile.newsFor(client) : []),
         ...(news ? [news] : []),
         ...(isHeard && !client.stream ? awareness.newsFor(identity) : []),
       ],
@@ -184,11 +190,11 @@ export class Polls {
 }
 
 /** Returns at least one message, however large. */
-function asManyAsFit(messages: readonly Message[], maxBytes: number): readonly Message[] {
+function asManyAsFit(deliveries: readonly Delivery[], maxBytes: number): readonly Delivery[] {
   let bytes = 0
-  const end = messages.findIndex(({ body }, index) => {
-    bytes += estimateLength(body)
+  const end = deliveries.findIndex(({ frame }, index) => {
+    bytes += frame.type === 'message' ? estimateLength(frame.message.body) : 0
     return index > 0 && bytes > maxBytes
   })
-  return end < 0 ? messages : messages.slice(0, end)
+  return end < 0 ? deliveries : deliveries.slice(0, end)
 }

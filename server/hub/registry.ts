@@ -28,6 +28,8 @@ export interface Client {
   carries: ReadonlyMap<string, number> | null
   /** Shared by clients that received the same frame. */
   lastPresence: Presence | null
+  /** Of the volatile messages that a polling client has received: the newest number; null at first. */
+  volatileSeen: number | null
   /** When its last heartbeat was due, ms since the epoch; null before the first. */
   beatAt: number | null
 }
@@ -142,6 +144,7 @@ export class Registry {
       quietUntil: null,
       carries: null,
       lastPresence: null,
+      volatileSeen: null,
       beatAt: null,
     })
     for (const channel of identity.channels) {
@@ -186,6 +189,7 @@ export class Registry {
       quietUntil: Math.max(now + heldForMs, (identity.owner === null && known?.quietUntil) || 0),
       carries: known?.carries ?? null,
       lastPresence: known?.lastPresence ?? null,
+      volatileSeen: known?.volatileSeen ?? null,
       beatAt: null,
     }
     this.#set(key, client)

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import type { Message } from '../../protocol/messages.ts'
 import { collectTraces } from '../../protocol/testing.ts'
 import { createSeededRandom } from '../../protocol/time.ts'
+import { typesByName } from '../channels/channel-type.ts'
 import type { Log } from '../log/log.ts'
 import { draft } from '../log/log-testing.ts'
 import { Delivery, type Framing, HeldDeliveries, RecentDeliveries } from './delivery.ts'
@@ -26,7 +27,7 @@ import {
 } from './hub-testing.ts'
 import { Subscriber } from './subscriber.ts'
 
-const beat = () => new Delivery({ type: 'heartbeat', newest: 0 })
+const beat = () => new Delivery({ type: 'heartbeat', newest: 0, at: 0 })
 
 function openWindow({ queueBytes = 100_000 } = {}) {
   const connection = createFakeConnection()
@@ -119,6 +120,22 @@ test('a frame outside the log keeps its place in the queue and is not taken for 
   await window.replay([editOf(1)])
   window.begin(1)
   assert.deepEqual(typesIn(connection.frames), ['message', 'stored'])
+})
+
+test('a volatile message waits for a short while, and is dropped for a window that is behind or catches up', () => {
+  const { connection, window, ids } = openWindow({ queueBytes: 20_000 })
+  const volatileOf = (n: number) =>
+    new Delivery({ type: 'volatile', message: { ...draft(`w9-v${n}`, 'x'.repeat(9000)), volatile: true } })
+  const volatileIds = () =>
+    connection.frames.flatMap((frame) => (frame.type === 'volatile' ? [frame.message.id] : []))
+  window.send(volatileOf(1))
+  window.begin(0)
+  connection.isFull = true
+  window.send(editOf(1))
+  for (const n of [2, 3, 4, 5]) window.send(volatileOf(n))
+  connection.isFull = false
+  window.drained()
+  assert.deepEqual([ids(), volatileIds(), window.isClosed], [['e1'], ['w9-v2', 'w9-v3'], false])
 })
 
 test('a full connection gets nothing more until it drains', async () => {
@@ -364,6 +381,92 @@ test('a newer figure replaces the queued one of its channel, at its own place in
   assert.deepEqual(drain(), [2, 3, 4, 5])
 })
 
+const seriesTypes = typesByName([
+  ['series', { name: 'series', kinds: { figure: { drop: 'superseded', by: 'of.id' } } }],
+])
+
+/** A message of the series `id`; of none without it. */
+function ofSeries(seq: number, id?: string | number): Delivery {
+  const body = { value: seq, ...(id !== undefined && { of: { id } }) }
+  const message = messageOf({ seq, channel: 'series', kind: 'figure', body })
+  return new RecentDeliveries(seriesTypes).add(message, `life1:${seq}`)
+}
+
+test('the newest of each series stays in the queue, and every message of none', () => {
+  const { push, drain } = openQueue(100_000)
+  const ids: (string | number | undefined)[] = ['a', 1, '1', undefined, 'a', undefined, 1, 'a']
+  for (const [index, id] of ids.entries()) push(ofSeries(index + 1, id))
+  assert.deepEqual(drain(), [3, 4, 6, 7, 8])
+})
+
+test('every series gets through to a client that reads half of what is sent, and none is old', () => {
+  const { connection, window } = openWindow()
+  window.begin(0)
+  connection.isFull = true
+  const newest = new Map<number, number>()
+  let seq = 0
+  for (let turn = 0; turn < 40; turn += 1) {
+    for (let id = 0; id < 50; id += 1) {
+      seq += 1
+      window.send(ofSeries(seq, id))
+    }
+    for (let read = 0; read < 25; read += 1) window.drained()
+    for (const frame of connection.frames.splice(0))
+      if (frame.type === 'message') newest.set(frame.message.seq % 50, frame.message.seq)
+  }
+  assert.equal(newest.size, 50)
+  const oldest = Math.min(...newest.values())
+  assert.ok(oldest > seq - 5 * 50, `the newest of one series is ${oldest} of ${seq}`)
+})
+
+test('a series that is the newest is never dropped from a full queue: the window resumes', () => {
+  const { push } = openQueue(sizeOf(ofSeries(1, 'a')))
+  assert.deepEqual(
+    [push(ofSeries(1, 'a')), push(ofSeries(2, 'a')), push(ofSeries(3, 'b'))],
+    [true, true, false],
+  )
+})
+
+test('a window that resumes is sent the newest of each series', () => {
+  const recent = new RecentDeliveries(seriesTypes)
+  const messages = ['a', 'b', undefined, 'a', undefined].map((id, index) => {
+    const { frame } = ofSeries(index + 1, id)
+    assert.ok(frame.type === 'message')
+    return frame.message
+  })
+  const head = { epoch: 'life1', seq: 5 }
+  assert.deepEqual(
+    recent.deliveriesOf({ messages, head }).map(({ seq }) => seq),
+    [2, 3, 4, 5],
+  )
+})
+
+test('once a window answers heartbeats, what it has not read waits where it can be superseded', () => {
+  let now = 0
+  const connection = createFakeConnection()
+  const window = new Subscriber(connection.joining, { ...streamsOf(), now: () => now })
+  window.begin(0)
+  const figures = (from: number, to: number) => {
+    for (const seq of countTo(to).slice(from - 1)) window.send(figureOf(seq))
+    return connection.frames.splice(0)
+  }
+  const beat = { type: 'heartbeat', newest: 1, at: 0 }
+  assert.deepEqual(
+    figures(1, 2000).filter(({ type }) => type === 'heartbeat'),
+    [beat],
+  )
+  assert.equal(window.backlogBytes, 0, 'nobody has answered yet')
+  now = 20
+  window.answered(beat.at)
+  assert.deepEqual(connection.frames.splice(0), [{ type: 'heartbeat', newest: 2000, at: 20 }])
+  assert.deepEqual([figures(2001, 2003), window.backlogBytes], [[], sizeOf(figureOf(2003))])
+  window.answered(7)
+  assert.deepEqual(connection.frames, [], 'no heartbeat was of that time')
+  now = 40
+  window.answered(20)
+  assert.deepEqual(idsIn(connection.frames), ['r2003'])
+})
+
 test('any number of samples fits into the room for one', () => {
   const { push, drain } = openQueue(sizeOf(editOf(1)) + sizeOf(sampleOf(10)))
   push(editOf(1))
@@ -404,7 +507,7 @@ test('the queue never drops an accepted edit, never reorders the log, never exce
 const welcomeTo = (frames: readonly object[]) => frames[0]
 
 test('a window is welcomed, then gets the messages that it missed, then new ones, including its own', async () => {
-  const { hub, enter } = openHub()
+  const { hub, time, enter } = openHub()
   for (const n of [1, 2, 3]) await hub.publish(draft(`w1-${n}`))
   const { connection } = enter({}, 'life1:1')
   await settled()
@@ -416,6 +519,7 @@ test('a window is welcomed, then gets the messages that it missed, then new ones
     recovered: true,
     http: '2',
     heartbeatMs: 16_000,
+    at: time.now(),
     stateBytes: 4096,
   })
   assert.deepEqual(idsIn(connection.frames), ['w1-2', 'w1-3', 'w1-4'])
@@ -595,7 +699,7 @@ function countingFraming(): Framing & { readonly cursors: (string | null)[] } {
 test('a delivery is encoded once per framing, for any number of windows', () => {
   const one = countingFraming()
   const other = countingFraming()
-  const delivery = new Delivery({ type: 'heartbeat', newest: 0 })
+  const delivery = new Delivery({ type: 'heartbeat', newest: 0, at: 0 })
   for (const framing of [one, other]) {
     const buffers = [1, 2, 3].map(() => delivery.bytes(framing))
     assert.ok(buffers.every((bytes) => bytes === buffers[0]))
@@ -607,19 +711,19 @@ test('a delivery is encoded once per framing, for any number of windows', () => 
 test('the framing gets the cursor of a message, and none for other frames', () => {
   const framing = countingFraming()
   editOf(7).bytes(framing)
-  new Delivery({ type: 'heartbeat', newest: 0 }).bytes(framing)
+  new Delivery({ type: 'heartbeat', newest: 0, at: 0 }).bytes(framing)
   assert.deepEqual(framing.cursors, ['life1:7', null])
 })
 
-test('messages of a kind that may be missed are replaceable; edits and frames outside the log are not', () => {
+test('samples make room in a full queue; figures, edits and frames outside the log do not', () => {
   const figure = sampleOf(3, 'figures.main', 'figure')
-  const deliveries = [editOf(1), sampleOf(2), figure, new Delivery({ type: 'heartbeat', newest: 0 })]
+  const deliveries = [editOf(1), sampleOf(2), figure, new Delivery({ type: 'heartbeat', newest: 0, at: 0 })]
   assert.deepEqual(
     deliveries.map(({ isReplaceable, seq, channel }) => [isReplaceable, seq, channel]),
     [
       [false, 1, 'main'],
       [true, 2, 'wind'],
-      [true, 3, 'figures.main'],
+      [false, 3, 'figures.main'],
       [false, null, null],
     ],
   )

@@ -3,10 +3,11 @@
 import { type Bye, type ByeCode, type Cursor, formatCursor, type Welcome } from '../../protocol/messages.ts'
 import type { WindowMode } from '../../protocol/modes.ts'
 import { isRefusal } from '../../protocol/refusal.ts'
-import type { Random } from '../../protocol/time.ts'
+import type { Clock, Random } from '../../protocol/time.ts'
 import { trace } from '../../protocol/trace.ts'
 import type { CatchUp, Log } from '../log/log.ts'
 import { Delivery, type Framing, type RecentDeliveries } from './delivery.ts'
+import { Pace } from './pace.ts'
 
 /** The party whose quotas a client counts against. */
 export interface QuotaHolder {
@@ -57,6 +58,7 @@ export interface SubscriberHub {
   /** Maximum size of a stream's queue, besides one portion of missed messages. */
   readonly queueBytes: number
   readonly heartbeatMs: number
+  readonly now: Clock
   /** Largest state that a window may show. */
   readonly stateBytes: number
   readonly recent: RecentDeliveries
@@ -83,6 +85,9 @@ const reconnectDelay = { minMs: 300, spreadMs: 1200 }
 export const drawReconnectDelayMs = (random: Random) =>
   Math.round(reconnectDelay.minMs + random() * reconnectDelay.spreadMs)
 
+/** Unsent bytes before a volatile message. */
+const maxBytesBefore = 16_384
+
 /** About a hundred acknowledgements, in addition to the connection's buffer. */
 const maxAnswerBytes = 16_384
 
@@ -104,6 +109,10 @@ export class Subscriber {
   #replayedCount = 0
   #onReplayed: (() => void) | null = null
   #omittedReported = 0
+  /** Number of the newest message written. */
+  #newest = 0
+  /** Null until a message was written that supersedes others. */
+  #pace: Pace | null = null
 
   constructor(joining: Joining, hub: SubscriberHub) {
     this.#framing = joining.framing
@@ -132,24 +141,24 @@ export class Subscriber {
   async #catchUp(cursor: Cursor | null): Promise<number | null> {
     const { log, recent, on } = this.#hub
     const { channels } = this.identity
-    let found = await log.read(cursor, channels)
+    let found = await recent.read(log, cursor, channels)
     if (cursor && !found.recovered) on.unrecovered()
     trace.stream?.(
       `${this.identity.id} is welcomed at ${formatCursor(found.head)}: ${
         found.recovered ? 'recovered' : cursor ? 'not recovered' : 'new'
-      }, messages first: ${found.messages.length}`,
+      }, messages first: ${found.deliveries.length}`,
     )
     if (this.#isClosed) return null
     const welcome = new Delivery(welcomeTo(this.identity, found, this.#hub))
-    await this.replay([welcome, ...recent.deliveriesOf(found)])
+    await this.replay([welcome, ...found.deliveries])
     while (found.reached.seq < found.head.seq && !this.#isClosed) {
-      found = await log.read(found.reached, channels)
+      found = await recent.read(log, found.reached, channels)
       if (!found.recovered) {
         // The client restarts from a snapshot.
         this.dismiss('overflow', 'The log advanced faster than this window could read it.')
         return null
       }
-      await this.replay(recent.deliveriesOf(found))
+      await this.replay(found.deliveries)
     }
     return found.reached.seq
   }
@@ -179,11 +188,18 @@ export class Subscriber {
   send(delivery: Delivery): void {
     if (this.#isClosed) return
     if (this.#isFlowing()) this.#write(delivery)
+    else if (delivery.isVolatile) this.#sendSoon(delivery)
     else if (!this.#queue.push(delivery)) this.dismiss('overflow', 'This window fell too far behind.')
     else if (trace.stream && delivery.seq !== null)
       trace.stream(
         `${idOf(delivery)} waits for ${this.identity.id}, which ${this.#isLive ? 'is slow' : 'catches up'}: ${this.#queue.bytes} bytes`,
       )
+  }
+
+  /** Drops it for a client that catches up or is slow. */
+  #sendSoon(delivery: Delivery): void {
+    if (this.#isLive && this.#queue.bytes <= maxBytesBefore) this.#queue.push(delivery)
+    else trace.stream?.(`${idOf(delivery)} is not sent to ${this.identity.id}, which is behind`)
   }
 
   /** Sends only if nothing is queued; for frames that would be stale by then. */
@@ -196,6 +212,13 @@ export class Subscriber {
   drained(): void {
     if (this.#isFull) trace.stream?.(`${this.identity.id} drained: ${this.#queue.bytes} bytes waited`)
     this.#isFull = false
+    this.#flush()
+  }
+
+  /** The client has read everything up to the heartbeat of `at`. */
+  answered(at: number): void {
+    this.#pace?.answered(at, this.#hub.now())
+    if (!this.#isClosed) this.#ask()
     this.#flush()
   }
 
@@ -250,12 +273,28 @@ export class Subscriber {
   }
 
   #isFlowing(): boolean {
-    return this.#isLive && !this.#isFull && !this.#isClosed
+    return this.#isLive && !this.#isFull && !this.#isClosed && this.#pace?.isFull !== true
   }
 
   #write(delivery: Delivery): void {
+    this.#put(delivery)
+    if (delivery.series !== null) this.#pace ??= new Pace()
+    this.#ask()
+  }
+
+  #ask(): void {
+    if (!this.#pace?.mustAsk) return
+    const at = this.#hub.now()
+    this.#put(new Delivery({ type: 'heartbeat', newest: this.#newest, at }))
+    this.#pace.asked(at)
+  }
+
+  #put(delivery: Delivery): void {
     try {
-      this.#isFull = !this.#sink.write(delivery.bytes(this.#framing))
+      const bytes = delivery.bytes(this.#framing)
+      this.#isFull = !this.#sink.write(bytes)
+      this.#pace?.wrote(bytes.length)
+      this.#newest = delivery.seq ?? this.#newest
       if (trace.stream && delivery.seq !== null)
         trace.stream(
           `${idOf(delivery)} written to ${this.identity.id} by ${this.identity.mode.name}${this.#isFull ? ', which is full' : ''}`,
@@ -307,12 +346,9 @@ export class Subscriber {
   }
 }
 
-const idOf = ({ frame }: Delivery) => (frame.type === 'message' ? frame.message.id : frame.type)
-
-const kindOf = ({ frame }: Delivery) => (frame.type === 'message' ? frame.message.kind : null)
-
-const isLike = (one: Delivery, other: Delivery) =>
-  one.channel === other.channel && kindOf(one) === kindOf(other)
+/** Of a message; for other frames, their type. */
+export const idOf = ({ frame }: Delivery) =>
+  'message' in frame && typeof frame.message === 'object' ? frame.message.id : frame.type
 
 /**
  * Holds at most `maxBytes` of encoded frames, or one larger frame. When full, drops only frames that
@@ -322,7 +358,10 @@ class SendQueue {
   readonly #framing: Framing
   readonly #maxBytes: number
   readonly #onOmitted: () => void
-  #waiting: Delivery[] = []
+  readonly #waiting = new Set<Delivery>()
+  /** The newest waiting delivery of each series, and its turn: how many must have been shifted before. */
+  readonly #newest = new Map<string, { readonly delivery: Delivery; readonly turn: number }>()
+  #shifted = 0
   #replaceable = 0
   bytes = 0
   answerBytes = 0
@@ -336,38 +375,50 @@ class SendQueue {
 
   /** False if it does not fit: the subscriber must close, and the client resumes. */
   push(delivery: Delivery): boolean {
-    if (delivery.replacesOlder)
-      this.#takeOut(this.#waiting.findIndex((old) => old.replacesOlder && isLike(old, delivery)))
+    if (delivery.series !== null) this.#supersede(delivery.series, delivery)
     const size = delivery.bytes(this.#framing).length
-    while (this.#waiting.length > 0 && this.bytes + size > this.#maxBytes) {
-      const oldest = this.#replaceable === 0 ? -1 : this.#waiting.findIndex((old) => old.isReplaceable)
-      if (oldest < 0) return false
+    while (this.#waiting.size > 0 && this.bytes + size > this.#maxBytes) {
+      const oldest = this.#replaceable > 0 && this.#waiting.values().find((old) => old.isReplaceable)
+      if (!oldest) return false
       this.#takeOut(oldest)
       this.omitted += 1
       this.#onOmitted()
     }
-    this.#waiting.push(delivery)
+    this.#waiting.add(delivery)
     this.#count(delivery, 1)
     return true
   }
 
   shift(): Delivery | undefined {
-    const delivery = this.#waiting.shift()
-    if (delivery) this.#count(delivery, -1)
+    const [delivery] = this.#waiting
+    if (!delivery) return undefined
+    this.#shifted += 1
+    this.#takeOut(delivery)
     return delivery
   }
 
   dropUntil(head: number): void {
-    this.#waiting = this.#waiting.filter((delivery) => {
-      const isOld = delivery.seq !== null && delivery.seq <= head
-      if (isOld) this.#count(delivery, -1)
-      return !isOld
-    })
+    for (const delivery of this.#waiting)
+      if (delivery.seq !== null && delivery.seq <= head) this.#takeOut(delivery)
   }
 
-  #takeOut(index: number): void {
-    const [old] = index < 0 ? [] : this.#waiting.splice(index, 1)
-    if (old) this.#count(old, -1)
+  /**
+   * Takes out the waiting delivery of the series, which loses its place by that. After its turn it stays:
+   * otherwise series that change faster than the client reads would starve.
+   */
+  #supersede(series: string, delivery: Delivery): void {
+    const known = this.#newest.get(series)
+    const turn = this.#shifted + this.#waiting.size
+    const isEarly = known && this.#shifted <= known.turn
+    if (isEarly) this.#takeOut(known.delivery)
+    this.#newest.set(series, { delivery, turn: isEarly ? known.turn : turn })
+  }
+
+  #takeOut(delivery: Delivery): void {
+    const { series } = delivery
+    this.#waiting.delete(delivery)
+    this.#count(delivery, -1)
+    if (series !== null && this.#newest.get(series)?.delivery === delivery) this.#newest.delete(series)
   }
 
   #count(delivery: Delivery, sign: 1 | -1): void {
@@ -380,9 +431,10 @@ class SendQueue {
 
 export function welcomeTo(
   { id, mode }: ClientIdentity,
-  { head, recovered }: CatchUp,
-  { heartbeatMs, stateBytes }: Pick<SubscriberHub, 'heartbeatMs' | 'stateBytes'>,
+  { head, recovered }: Pick<CatchUp, 'head' | 'recovered'>,
+  { heartbeatMs, stateBytes, now }: Pick<SubscriberHub, 'heartbeatMs' | 'stateBytes' | 'now'>,
 ): Welcome {
   const cursor = formatCursor(head)
-  return { type: 'welcome', window: id, cursor, recovered, http: mode.http, heartbeatMs, stateBytes }
+  const { http } = mode
+  return { type: 'welcome', window: id, cursor, recovered, http, heartbeatMs, at: now(), stateBytes }
 }

@@ -118,7 +118,8 @@ export class Caller {
     const draft = channels.draft(given)
     mayPublish(draft, fingerprintFor(new URLSearchParams(request.url?.split('?', 2)[1])), grant)
     refuseHaste(hub.waitMs(this.connection, draft.from), draft.id)
-    return draft
+    if (!draft.volatile) return draft
+    throw new Refusal('bad-shape', 'A caller’s draft is stored; leave out volatile.', draft.id)
   }
 
   /**

@@ -55,8 +55,11 @@ export interface JsonRule {
   before?(message: Publication): Changed | Promise<Changed>
   /** How much each of the channels keeps, if that is less than `limits` allow the whole log. */
   readonly keep?: Keep
-  /** Whether only the newest message matters: a slow client is not sent those before it. */
-  readonly latest?: boolean
+  /**
+   * Whether only the newest message matters: a slow client is not sent those before it. `by`: only the newest
+   * with each value at this path of the data, such as `sensor.id`; a message without it is always sent.
+   */
+  readonly latest?: boolean | { readonly by: string }
   /** Whether clients may change and erase their own messages. The server may change all of them. */
   readonly changes?: boolean
 }
@@ -226,7 +229,8 @@ export class Channels implements Admission {
       isJson(rule) && !(isChange(named) && erases(named)) ? rule : {}
     const validated = () => (validate ? this.#validation.run(named, validate, account) : keptAsText(named))
     if (!before || account === null) return validated()
-    return this.#once(named, async () => this.#validation.before(await validated(), before, account))
+    const allowed = async () => this.#validation.before(await validated(), before, account)
+    return named.volatile ? allowed() : this.#once(named, allowed)
   }
 
   /**
@@ -259,9 +263,14 @@ const isOwn = (rule: ChannelRule): rule is ChannelType => 'kinds' in rule
 function typeFrom(rule: ChannelRule, { isOwn: isOwnName, onFailure }: TypeParts): ChannelType {
   if (isOwn(rule)) return catchExpiryErrors(rule, onFailure)
   if (isYjs(rule)) return { name: 'yjs', kinds: {}, yjs: { owners: rule.owners === true } }
-  const json: KindRules<'json'> = rule.latest ? { body: jsonBody, drop: 'superseded' } : { body: jsonBody }
+  const json: KindRules<'json'> = { body: jsonBody, ...dropping(rule) }
   const refuse = refuseChanges({ isOwn: isOwnName, isOpen: rule.changes === true })
-  return { name: 'json', kinds: { json, change: { body: changeBody } }, keep: rule.keep, refuse }
+  return { name: 'json', kinds: { json, change: { body: changeBody, refuse } }, keep: rule.keep }
+}
+
+function dropping({ latest }: JsonRule): KindRules<'json'> {
+  if (!latest) return {}
+  return { drop: 'superseded', by: latest === true ? undefined : `data.${latest.by}` }
 }
 
 interface TypeParts {
@@ -286,12 +295,16 @@ function checkRule(what: string, rule: ChannelRule): void {
       `${what}.kind is ${JSON.stringify(kind)}; it must be "json" or "yjs", unless a type is declared by kinds.`,
     )
   refuseOthers(`${what}, of the kind ${kind},`, rule, ruleNames[kind])
-  for (const name of ['latest', 'changes', 'owners'] as const) {
+  for (const name of ['changes', 'owners'] as const) {
     const value: unknown = Object(rule)[name]
     if (value !== undefined && typeof value !== 'boolean')
       throw new Error(`${what}.${name} is ${JSON.stringify(value)}; it must be true or false.`)
   }
-  const before: unknown = Object(rule).before
+  const { latest, before }: { latest?: unknown; before?: unknown } = rule as object
+  if (latest !== undefined && typeof latest !== 'boolean' && !isBy(latest))
+    throw new Error(
+      `${what}.latest is ${JSON.stringify(latest)}; it must be true, false or such as { by: 'sensor.id' }, a path of the data.`,
+    )
   if (before !== undefined && typeof before !== 'function')
     throw new Error(`${what}.before is ${JSON.stringify(before)}; it must be a function.`)
   const schema: unknown = 'validate' in rule ? rule.validate : undefined
@@ -299,6 +312,13 @@ function checkRule(what: string, rule: ChannelRule): void {
     throw new Error(
       `${what}.validate is no Standard Schema (https://standardschema.dev), as zod's and others' are.`,
     )
+}
+
+function isBy(latest: unknown): boolean {
+  const [name, ...others] = Object.keys(Object(latest))
+  return (
+    name === 'by' && others.length === 0 && typeof Object(latest).by === 'string' && Object(latest).by !== ''
+  )
 }
 
 /** Throws an `Error` that names the value and what is allowed. */

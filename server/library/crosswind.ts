@@ -395,21 +395,48 @@ export class Crosswind {
    * default now.
    */
   readonly publish = async (channel: string, data: unknown, options: Publishing = {}): Promise<Stored> => {
-    const { kind = this.#channels.usualKind(channel) } = options
-    const body = (kind === 'json' ? contentOf : copyJson)(data, 'publish: data')
-    return this.#store(channel, kind, body as Bodies[Kind], options)
+    const { kind, body } = this.#dataFor('publish', channel, data, options)
+    return this.#store(channel, kind, body, options)
   }
 
-  async #store(
+  /**
+   * Sends a message to the clients that follow the channel now, at all servers of the log, without storing
+   * it. Slow clients may miss it. Resolves once it is sent; rejects if it does not fit the channel.
+   */
+  readonly sendVolatile = async (
+    channel: string,
+    data: unknown,
+    options: Omit<Publishing, 'id'> = {},
+  ): Promise<void> => {
+    const { kind, body } = this.#dataFor('sendVolatile', channel, data, options)
+    const draft = this.#draft('sendVolatile', channel, kind, body, options)
+    this.#engine.current.hub.sendVolatile(await this.#completed({ ...draft, volatile: true }, options))
+  }
+
+  #dataFor(method: string, channel: string, data: unknown, options: Publishing) {
+    const { kind = this.#channels.usualKind(channel) } = options
+    const body = (kind === 'json' ? contentOf : copyJson)(data, `${method}: data`)
+    return { kind, body: body as Bodies[Kind] }
+  }
+
+  async #store(channel: string, kind: Kind, body: Bodies[Kind], options: Publishing = {}): Promise<Stored> {
+    const draft = this.#draft('publish', channel, kind, body, options)
+    const { seq } = await this.#engine.current.hub.publish(await this.#completed(draft, options))
+    return { seq }
+  }
+
+  /** Throws if it does not fit the channel. */
+  #draft(
+    method: string,
     channel: string,
     kind: Kind,
     body: Bodies[Kind],
-    { id, user, from = applicationName, at = processTimers.now() }: Publishing = {},
-  ): Promise<Stored> {
-    if (user !== undefined) checkUser('publish: user', user)
+    { id, user, from = applicationName, at = processTimers.now() }: Publishing,
+  ): Draft {
+    if (user !== undefined) checkUser(`${method}: user`, user)
     if (from !== applicationName && !this.#channels.isReserved(from))
-      throw new Error(`publish: from is ${JSON.stringify(from)}; it must be one of reservedNames.`)
-    const draft: Draft = {
+      throw new Error(`${method}: from is ${JSON.stringify(from)}; it must be one of reservedNames.`)
+    return {
       id: id === undefined ? this.#nextId(from) : `${from}-${id}`,
       channel,
       kind,
@@ -417,9 +444,10 @@ export class Crosswind {
       at,
       body,
     }
-    const completed = await this.#channels.complete(draft, { user: user ?? null }, null)
-    const { seq } = await this.#engine.current.hub.publish(completed)
-    return { seq }
+  }
+
+  async #completed(draft: Draft, { user = null }: { readonly user?: string | null }): Promise<Draft> {
+    return this.#channels.complete(draft, { user }, null)
   }
 
   /**

@@ -24,6 +24,8 @@ const kindParts: Parts<KindRules> = {
   body: 'function',
   fold: 'function',
   drop: 'string',
+  refuse: 'function',
+  by: 'string',
 }
 
 /** Those that have a meaning for the log. */
@@ -52,9 +54,11 @@ export function checkType(what: string, type: ChannelType): void {
     if (typeof rules !== 'object' || rules === null)
       throw new Error(`${what}.kinds['${kind}'] is ${JSON.stringify(rules)}; it must be such as {}.`)
     checkParts(`${what}.kinds['${kind}']`, rules, kindParts)
-    const { drop } = rules
+    const { drop, by } = rules
     if (drop !== undefined && drop !== 'oldest' && drop !== 'superseded')
       throw new Error(`${what}.kinds['${kind}'].drop is "${drop}"; it must be "oldest" or "superseded".`)
+    if (by !== undefined && drop !== 'superseded')
+      throw new Error(`${what}.kinds['${kind}'].by is "${by}"; it needs drop: "superseded".`)
   }
 }
 

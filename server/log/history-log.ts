@@ -234,9 +234,11 @@ export abstract class HistoryLog<Waiting extends Pending> implements Log {
       return stored
     }
     const { channel } = draft
-    const { refuse } = this.#parts.typeOf(channel)
+    const { refuse, kinds } = this.#parts.typeOf(channel)
+    const refuseKind = kinds[draft.kind]?.refuse
     const content = () => (this.#erasing.has(channel) ? nothingOn(channel) : this.history.contentOf(channel))
-    const refusal = draft.kind === 'erasure' ? null : (refuse?.(draft, content()) ?? null)
+    const refusal =
+      draft.kind === 'erasure' ? null : (refuse?.(draft, content()) ?? refuseKind?.(draft, content()))
     if (refusal) {
       const known = this.history.find(draft)
       if (known && isRepeat(draft, known)) return known.seq

@@ -13,11 +13,11 @@ import { output } from '../output.ts'
 import type { Grant } from '../security/grants.ts'
 import { maxBytesFor, type TransportLimits, tooLargeFor } from './body-reader.ts'
 import type { Budget, Source } from './budget.ts'
-import { type DraftSender, diagnostics, levelsAround, parseJson, takeDraft } from './intake.ts'
+import { asStored, type DraftSender, diagnostics, levelsAround, parseJson, takeDraft } from './intake.ts'
 import type { Mounting } from './transport.ts'
 
 interface InboundParts extends Pick<Mounting, 'admission'> {
-  readonly hub: Pick<Hub, 'waitMs' | 'stateWaitMs' | 'hurried' | 'refused' | 'heard' | 'publish' | 'show'>
+  readonly hub: Pick<Hub, 'waitMs' | 'stateWaitMs' | 'hurried' | 'refused' | 'heard' | 'take' | 'show'>
   readonly timers: Timers
   readonly limits: Pick<TransportLimits, 'maxMessageBytes' | 'bodySeconds'>
   readonly grant: Grant
@@ -204,7 +204,7 @@ export class InboundFrames {
     }
     const store = (completed: Draft) => {
       if (this.#isOver()) return
-      const stored = hub.publish(completed, window.identity.holder)
+      const stored = hub.take(completed, window.identity.holder)
       this.#answerInTurn(stored instanceof Promise ? stored.catch(refused) : stored)
     }
     const { holder: { connection } = { connection: window } } = window.identity
@@ -240,7 +240,7 @@ export class InboundFrames {
 
   #say(frame: DownFrame): void {
     const { stream } = this.#parts
-    if (frame.type === 'stored') trace.uplink?.(`${frame.id} answered: stored as ${frame.seq}`)
+    if (frame.type === 'stored') trace.uplink?.(`${frame.id} answered: ${asStored(frame)}`)
     stream()?.send(new Delivery(frame))
   }
 }

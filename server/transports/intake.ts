@@ -2,7 +2,7 @@
 
 import { channel } from 'node:diagnostics_channel'
 import { maxJsonDepth, measureJson } from '../../protocol/json-depth.ts'
-import type { Draft } from '../../protocol/messages.ts'
+import type { Draft, Stored } from '../../protocol/messages.ts'
 import { Refusal } from '../../protocol/refusal.ts'
 import { trace } from '../../protocol/trace.ts'
 import { idOf } from '../hub/admission.ts'
@@ -46,6 +46,9 @@ export function takeDraft(
   trace.uplink?.(`${draft.id} admitted to ${draft.channel}`)
   return draft
 }
+
+/** For traces. */
+export const asStored = ({ seq }: Stored) => (seq > 0 ? `stored as ${seq}` : 'sent on, and not stored')
 
 /** Throws a `Refusal` (403). */
 export function mayPublish({ id, from, channel }: Draft, fingerprint: string | null, grant: Grant): void {

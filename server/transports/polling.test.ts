@@ -119,5 +119,5 @@ test('a poll returns what others sent since the last one', async () => {
   await settled()
   await hub.publish(draft('m-1'))
   const { frames } = await held
-  assert.deepEqual([typesIn(frames), idsIn(frames)], [['message'], ['m-1']])
+  assert.deepEqual([typesIn(frames), idsIn(frames)], [['message', 'heartbeat'], ['m-1']])
 })

@@ -58,7 +58,7 @@ test('any other frame is an event named by its type, without an id', () => {
       { type: 'bye', code: 'draining', message, retryAfterMs: 5 },
       { type: 'refused', id: null, code: 'bad-shape', message },
       { type: 'presence', windows: 2, channels: { [message]: 2 }, browserHttp1Streams: 0 },
-      { type: 'heartbeat', newest: 7 },
+      { type: 'heartbeat', newest: 7, at: 0 },
     ]
     const bytes = frames.map((frame) => new Delivery(frame).bytes(sseFraming))
     const events = eventsIn(editOf(7).bytes(sseFraming), ...bytes).slice(1)
@@ -72,8 +72,8 @@ test('any other frame is an event named by its type, without an id', () => {
 })
 
 test('events follow one another, each with its own end', () => {
-  const bytes = [editOf(1, 'a\n\nb'), editOf(2), new Delivery({ type: 'heartbeat', newest: 2 })].map((one) =>
-    one.bytes(sseFraming),
+  const bytes = [editOf(1, 'a\n\nb'), editOf(2), new Delivery({ type: 'heartbeat', newest: 2, at: 0 })].map(
+    (one) => one.bytes(sseFraming),
   )
   assert.deepEqual(
     eventsIn(...bytes).map(({ event, id }) => [event, id]),

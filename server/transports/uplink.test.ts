@@ -256,7 +256,7 @@ test('answers in order of arrival, although storing takes a while and refusing d
   const storing: (() => void)[] = []
   const slow: Hub['publish'] = ({ id }) =>
     new Promise((resolve) => storing.push(() => resolve({ type: 'stored', id, seq: 1 })))
-  const { inbound, said } = await openInbound({ instead: { publish: slow } })
+  const { inbound, said } = await openInbound({ instead: { take: slow } })
   inbound.handle(publish(1))
   inbound.handle('{')
   inbound.handle(publish(2))
@@ -272,7 +272,7 @@ test('answers in order of arrival, although storing takes a while and refusing d
 test('names the message on which the server failed, and prints the reason in the terminal', async (t) => {
   const { mock } = t.mock.method(output, 'incident', () => undefined)
   const { inbound, answers } = await openInbound({
-    instead: { publish: () => Promise.reject(new Error('no disk')) },
+    instead: { take: () => Promise.reject(new Error('no disk')) },
   })
   inbound.handle(publish(1))
   await settled()
@@ -285,7 +285,7 @@ test('after the log refused a message, refuses later ones until it is repeated',
   let refusal: Refusal | null = new Refusal('log-unavailable', 'The log is away.', 'w1-1', 1000)
   const append: Hub['publish'] = ({ id }) =>
     refusal ? Promise.reject(refusal.about(id)) : { type: 'stored', id, seq: 1 }
-  const { inbound, time, said } = await openInbound({ instead: { publish: append } })
+  const { inbound, time, said } = await openInbound({ instead: { take: append } })
   async function take(n: number) {
     inbound.handle(publish(n))
     await settled()
@@ -406,7 +406,7 @@ test('stops reading from a sender that does not read its answers, and loses noth
 
 test('answers a clock request at once, with the sender’s own timestamp', async () => {
   const storing: Hub['publish'] = () => new Promise(() => undefined)
-  const { inbound, time, answers } = await openInbound({ instead: { publish: storing } })
+  const { inbound, time, answers } = await openInbound({ instead: { take: storing } })
   inbound.handle(publish(1))
   time.advance(250)
   inbound.handle(clock)
@@ -421,18 +421,19 @@ test('clock requests count against the rate', async () => {
   assert.equal(answers.length, 20)
 })
 
-test('a heartbeat reports the windows that it carries', async () => {
+test('a heartbeat reports the windows that it carries, and the one that it answers', async () => {
   const heard: unknown[] = []
   const { hub, inbound, said } = await openInbound({
     instead: { heard: (...words) => void heard.push(words) },
   })
+  inbound.handle('{"type":"heartbeat","at":"7"}')
   inbound.handle(heartbeat)
-  inbound.handle('{"type":"heartbeat","windows":{"main":2}}')
+  inbound.handle('{"type":"heartbeat","windows":{"main":2},"at":7.5}')
   await settled()
   const window = hub.streamOf('w1')
-  assert.deepEqual(heard.at(0), [window, undefined])
-  assert.deepEqual(heard.at(-1), [window, { main: 2 }])
-  assert.deepEqual(said(), [])
+  assert.deepEqual(heard.at(0), [window, {}])
+  assert.deepEqual(heard.at(-1), [window, { windows: { main: 2 }, at: 7.5 }])
+  assert.deepEqual(said(), ['bad-shape null'])
 })
 
 test('a slowed window’s frames count as signs of life', async () => {
@@ -552,10 +553,11 @@ test('an empty body that ended while its sender’s permit was looked up is not 
 
 test('a posted heartbeat may count the windows that it carries', async () => {
   assert.equal(await postHeartbeat(''), undefined)
-  assert.equal(await postHeartbeat('{"type":"heartbeat"}'), undefined)
-  assert.deepEqual(await postHeartbeat('{"windows":{"main":3,"other":0}}'), { main: 3, other: 0 })
-  const named = (await postHeartbeat('{"windows":{"__proto__":2,"constructor":1}}')) ?? {}
-  assert.deepEqual(Object.entries(named), [
+  assert.deepEqual(await postHeartbeat('{"type":"heartbeat"}'), {})
+  const windows = { main: 3, other: 0 }
+  assert.deepEqual(await postHeartbeat(JSON.stringify({ windows, at: 8 })), { windows, at: 8 })
+  const named = await postHeartbeat('{"windows":{"__proto__":2,"constructor":1}}')
+  assert.deepEqual(Object.entries(Object(named).windows), [
     ['__proto__', 2],
     ['constructor', 1],
   ])
@@ -622,7 +624,7 @@ async function postLines(lines: readonly (string | object)[], hub: Partial<Hub> 
     {
       waitMs: () => 0,
       refused: () => undefined,
-      async publish({ id }) {
+      async take({ id }) {
         await settled()
         published.push(id)
         return { type: 'stored', id, seq: published.length }
@@ -669,11 +671,11 @@ test('several drafts: a final refusal keeps no other from being stored', async (
 
 test('several drafts: none overtakes one that is to be sent again', async () => {
   const busy = new Refusal('log-full', 'The disk is full.', null, 1000)
-  const publish: Hub['publish'] = ({ id }) =>
+  const take: Hub['take'] = ({ id }) =>
     id === 'w1-2' ? Promise.reject(busy.about(id)) : { type: 'stored', id, seq: 1 }
   const { answers } = await postLines(
     [1, 2, 3].map((n) => draftOf(n)),
-    { publish },
+    { take },
   )
   assert.deepEqual(answers, ['stored w1-1', 'log-full w1-2'])
 })
@@ -716,7 +718,7 @@ test('traces report a posted message as received, admitted and answered, without
   const text = JSON.stringify(message)
   await post('/api/messages', text, {
     waitMs: () => 0,
-    publish: ({ id }) => ({ type: 'stored', id, seq: 7 }),
+    take: ({ id }) => ({ type: 'stored', id, seq: 7 }),
   })
   assert.deepEqual(traced.lines, [
     `uplink ${proven}-1 received: ${text.length} bytes by POST over HTTP/1.1, from ${proven}`,

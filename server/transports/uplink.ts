@@ -9,7 +9,7 @@ import { admitBeat } from '../hub/admission.ts'
 import { type AnyRequest, fingerprintFor, type Grant } from '../security/grants.ts'
 import { grantOf } from '../security/middleware.ts'
 import { connectionOf } from './body-reader.ts'
-import { type DraftSender, levelsAround, parseJson, takeDraft } from './intake.ts'
+import { asStored, type DraftSender, levelsAround, parseJson, takeDraft } from './intake.ts'
 import { admitOwner, type Mounting, queryOf } from './transport.ts'
 
 const maxBeatBytes = 16_384
@@ -97,8 +97,8 @@ export function mountUplink({ router, hub, bodies, admission, timers, limits }: 
       completed = await completed
       grant.mustLast(timers.now())
     }
-    const stored = await hub.publish(completed, { connection, account: grant.account })
-    trace.uplink?.(`${stored.id} answered: stored as ${stored.seq}`)
+    const stored = await hub.take(completed, { connection, account: grant.account })
+    trace.uplink?.(`${stored.id} answered: ${asStored(stored)}`)
     return stored
   }
 

@@ -26,6 +26,7 @@ function stage({ delayMs = 7, ackMs = 0, opens = true, loses = (_n: number): boo
         cursor: 'a:0',
         recovered: true,
         heartbeatMs: 15_000,
+        at: 0,
         stateBytes: 4096,
       } as const
       if (opens) time.later(() => opening.onFrame({ ...welcome, http: mode.http }, time.now()), 3)
