@@ -36,7 +36,7 @@ export type { Check, Misfit } from './channels/shapes.ts'
 export { type Documents, TooCostly } from './document/document-worker.ts'
 export { serverOptions } from './http/server-options.ts'
 export type { Caller, Limiter } from './library/caller.ts'
-export type { ChannelRule, JsonRule, YjsRule } from './library/channels.ts'
+export { type ChannelRule, defineChannels, type JsonRule, type YjsRule } from './library/channels.ts'
 export type {
   ChannelInfo,
   ClientInfo,

@@ -26,10 +26,13 @@ declare class Connection {
   abandon(code: Closing['code'], sentence: string): void;
   leave(isForGood?: boolean): void;
 }
-declare class Crosswind extends Channels {
+declare class Crosswind<Declared = unknown> extends Channels {
   #private;
-  channel<Data>(name: string, place?: Place): Room<Data>;
-  subscribe<Data>(name: string, subscriber: Subscriber<Data>): Off;
+  channel<Name extends DeclaredName<Declared>>(name: Name, place?: Place): Room<DataOf<Declared, Name>, SentOf<Declared, Name>, StateOf<Declared, Name>, OwnStateOf<Declared, Name>>;
+  channel<Data>(name: AnyName<Declared, Data>, place?: Place): Room<Data>;
+  subscribe<Name extends DeclaredName<Declared>>(name: Name, subscriber: Subscriber<DataOf<Declared, Name>>): Off;
+  subscribe<Data>(name: AnyName<Declared, Data>, subscriber: Subscriber<Data>): Off;
+  open(name: string, from?: string): OpenChannel;
 }
 declare class CrosswindProvider {
   #private;
@@ -142,7 +145,7 @@ declare class Outbox {
 }
 declare class RefusedError extends Error {
   readonly name = "RefusedError";
-  readonly code: string;
+  readonly code: RefusedCode;
   constructor(code: string, sentence: string);
 }
 declare const browser: Platform;
@@ -180,6 +183,57 @@ declare const programs: Platform;
 declare const shareHere: (share: Share) => Share;
 declare const shareNames: readonly ['auto', 'browser', 'none'];
 declare const sse: ChosenTransport;
+declare const statuses: {
+  readonly 'not-json': 400;
+  readonly 'bad-shape': 400;
+  readonly 'bad-update': 400;
+  readonly 'bad-query': 400;
+  readonly 'bad-channel': 400;
+  readonly 'bad-frame': 400;
+  readonly 'bad-request': 400;
+  readonly aborted: 400;
+  readonly 'no-session': 401;
+  readonly 'session-expired': 401;
+  readonly 'invitation-invalid': 401;
+  readonly 'invitation-expired': 401;
+  readonly 'foreign-host': 403;
+  readonly 'foreign-origin': 403;
+  readonly 'not-your-name': 403;
+  readonly 'reserved-name': 403;
+  readonly 'not-invited-there': 403;
+  readonly 'read-only-invitation': 403;
+  readonly 'not-your-client': 403;
+  readonly 'read-only-channel': 403;
+  readonly 'too-many-channels': 403;
+  readonly 'not-found': 404;
+  readonly 'wrong-method': 405;
+  readonly 'not-acceptable': 406;
+  readonly 'too-slow': 408;
+  readonly silent: 408;
+  readonly 'open-access': 409;
+  readonly 'other-session': 409;
+  readonly 'no-stream': 409;
+  readonly 'id-taken': 409;
+  readonly 'shared-document': 409;
+  readonly 'update-gap': 409;
+  readonly 'history-erased': 410;
+  readonly 'document-deleted': 410;
+  readonly 'document-changed': 412;
+  readonly 'too-large': 413;
+  readonly 'document-full': 413;
+  readonly 'wrong-type': 415;
+  readonly 'too-costly': 422;
+  readonly 'upgrade-required': 426;
+  readonly 'too-fast': 429;
+  readonly 'headers-too-large': 431;
+  readonly internal: 500;
+  readonly draining: 503;
+  readonly 'too-many-windows': 503;
+  readonly 'too-many-connections': 503;
+  readonly 'too-much-begun': 503;
+  readonly 'log-unavailable': 503;
+  readonly 'log-full': 503;
+};
 declare const streaming: ChosenTransport;
 declare const transportNames: readonly ['sse', 'websocket', 'long-polling', 'polling', 'streaming'];
 declare const transportsByName: Readonly<Record<TransportName, ChosenTransport>>;
@@ -192,9 +246,9 @@ declare function askClock({ base, query, onFrame }: Pick<Opening, 'base' | 'quer
 }): void;
 declare function combine(before: ClockReading, after: ClockReading): ClockReading;
 declare function connect$1(url: string | URL, options?: ConnectOptions): Channels;
-declare function connect(url: string | URL, options?: ConnectOptions): Crosswind;
+declare function connect<Declared = unknown>(url: string | URL, options?: ConnectOptions): Crosswind<Declared>;
 declare function connectOver$1(url: string | URL, options: OverOptions): Channels;
-declare function connectOver(url: string | URL, options: OverOptions): Crosswind;
+declare function connectOver<Declared = unknown>(url: string | URL, options: OverOptions): Crosswind<Declared>;
 declare function createClockEstimate(settings?: ClockEstimateSettings): {
   take(exchange: Exchange): boolean;
   at(localNow: number): {
@@ -259,7 +313,7 @@ declare namespace clock_d_exports {
   export { LinkClock, whenDue };
 }
 declare namespace connect_d_exports {
-  export { ChannelHandle, Channels, ConnectOptions, ConnectionState, Crosswind, FallbackReason, Follower, Keeping, OverOptions, Page, Place, Presence, RefusedError, Room, RoomMessage, Sharing, Subscriber, connect, connectOver, longPolling, overAll, polling, programs, sse, streaming, websocket };
+  export { ChannelHandle, Channels, ConnectOptions, ConnectionState, Crosswind, Earlier, EarlierPage, FallbackReason, Follower, Keeping, OpenChannel, OverOptions, Page, Past, Place, Presence, RefusedCode, RefusedError, Room, RoomMessage, Sharing, Subscriber, connect, connectOver, longPolling, overAll, polling, programs, sse, streaming, websocket };
 }
 declare namespace debug_d_exports {
   export { debug };
@@ -268,7 +322,7 @@ declare namespace drafts_d_exports {
   export { DraftDatabase, DraftKeeper, DraftStore, DraftsOptions, LeftMessage, Outbox, OutboxListener, OutboxOptions, OutboxPolicy, OutboxState, UnstoredDraft, documentPolicy, keptDrafts, mergingPolicy, openDraftDatabase, plainPolicy };
 }
 declare namespace follow_d_exports {
-  export { ChannelHandle, Channels, ConnectOptions, ConnectionState, FallbackReason, Follower, Keeping, OverOptions, Page, RefusedError, Sharing, connect$1 as connect, connectOver$1 as connectOver, longPolling, overAll, polling, programs, sse, streaming, websocket };
+  export { ChannelHandle, Channels, ConnectOptions, ConnectionState, Earlier, EarlierPage, FallbackReason, Follower, Keeping, OverOptions, Page, RefusedCode, RefusedError, Sharing, connect$1 as connect, connectOver$1 as connectOver, longPolling, overAll, polling, programs, sse, streaming, websocket };
 }
 declare namespace share_d_exports {
   export { SharingOptions, limitedStreams, shareHere, sharedConnection };
@@ -329,6 +383,7 @@ interface Change extends Partial<Drafts> {
 interface ChannelHandle {
   readonly link: Promise<Link>;
   page(after: string, pauseMs?: number): Promise<Page>;
+  pageBefore(place: Earlier): Promise<EarlierPage>;
   publish<K extends Kind>(kind: K, body: Bodies[K]): Promise<{
     readonly seq: number;
   }>;
@@ -444,6 +499,15 @@ interface DraftsOptions {
   readonly user: string;
   readonly onRefused?: (message: LeftMessage, error: RefusedError) => void;
 }
+interface Earlier {
+  readonly before?: number | undefined;
+  readonly limit?: number | undefined;
+}
+interface EarlierPage {
+  readonly messages: readonly Message[];
+  readonly cursor: string;
+  readonly hasEarlier: boolean;
+}
 interface ErasureBody {
   readonly head: number;
 }
@@ -553,6 +617,15 @@ interface Message<K extends Kind = Kind> extends Draft<K> {
 interface Mode extends WindowMode {
   readonly http: HttpVersion;
 }
+interface OpenChannel {
+  readonly presence: Presence;
+  publish(kind: string | undefined, data: unknown): Promise<{
+    readonly seq: number;
+  }>;
+  readBack(kind: string | undefined, place?: Earlier): Promise<Past<unknown>>;
+  subscribe(subscriber: Subscriber<unknown>): Off;
+  hold(onError: (error: unknown) => void): Off;
+}
 interface OpenTransport {
   readonly send: (draft: Draft) => Promise<Stored>;
   readonly outlivesPage?: boolean | undefined;
@@ -610,6 +683,11 @@ interface Page {
   readonly recovered: boolean;
   readonly channelsPerStream: number;
 }
+interface Past<Data> {
+  readonly messages: readonly RoomMessage<Data>[];
+  readonly cursor: string;
+  readonly hasEarlier: boolean;
+}
 interface PendingDraft {
   readonly draft: Draft;
   state: 'waiting' | 'inFlight' | 'unanswered';
@@ -639,17 +717,17 @@ interface Polling {
   readonly intervalMs: number;
   readonly holdMs: number;
 }
-interface Presence {
-  readonly states: ReadonlyMap<string, unknown>;
-  readonly users: ReadonlyMap<string, string>;
-  on<Event extends keyof PresenceEvents>(event: Event, listener: PresenceEvents[Event]): Off;
-  set(state: unknown): void;
-}
 interface Presence$1 {
   readonly type: 'presence';
   readonly windows: number;
   readonly channels?: Readonly<Record<string, number>>;
   readonly browserHttp1Streams: number;
+}
+interface Presence<State = unknown, Own = State> {
+  readonly states: ReadonlyMap<string, State>;
+  readonly users: ReadonlyMap<string, string>;
+  on<Event extends keyof PresenceEvents<State>>(event: Event, listener: PresenceEvents<State>[Event]): Off;
+  set(state: Own | null): void;
 }
 interface ProviderEvents {
   status: [change: {
@@ -696,13 +774,14 @@ interface Revoked {
   readonly seq?: number;
   readonly at?: number;
 }
-interface Room<Data> {
+interface Room<Data, Sent = Data, State = unknown, Own = State> {
   readonly name: string;
-  readonly presence: Presence;
+  readonly presence: Presence<State, Own>;
   on<Event extends keyof RoomEvents<Data>>(event: Event, listener: RoomEvents<Data>[Event]): Off;
-  publish(data: Data): Promise<{
+  publish(data: Sent): Promise<{
     readonly seq: number;
   }>;
+  readBack(place?: Earlier): Promise<Past<Data>>;
   [Symbol.asyncIterator](): AsyncIterableIterator<RoomMessage<Data>, void>;
   leave(): void;
 }
@@ -749,6 +828,14 @@ interface TransportMode {
   readonly maxInFlight: number;
   readonly joinsConnection: boolean;
 }
+interface Typed<Input, Output> {
+  readonly '~standard': {
+    readonly types?: {
+      readonly input: Input;
+      readonly output: Output;
+    } | undefined;
+  };
+}
 interface UnstoredDraft {
   readonly draft: Draft;
   readonly edits: number;
@@ -780,6 +867,7 @@ interface WindowMode extends LinkMode {
   readonly label: string;
   readonly uplink: 'xhr' | 'streamed' | 'socket';
 }
+type AnyName<Declared, Data> = unknown extends Declared ? string : unknown extends Data ? never : string;
 type ByHttp<Place> = Readonly<Record<HttpVersion, Place> & Partial<Record<WindowHttp, Place>>>;
 type ByeCode = keyof typeof byeCodes;
 type Cancel = () => void;
@@ -789,6 +877,10 @@ type ConnectionEvents = {
   readonly state: (state: ConnectionState) => void;
   readonly error: (error: RefusedError) => void;
 };
+type DataOf<Declared, Name> = RuleOf<Declared, Name> extends {
+  readonly validate: Typed<infer _Input, infer Output>;
+} ? Output : unknown;
+type DeclaredName<Declared> = Matches<keyof Declared>;
 type DownFrame = Welcome | {
   readonly type: 'message';
   readonly message: Message;
@@ -808,24 +900,37 @@ type Interval = readonly [low: number, high: number];
 type Kind = keyof Bodies;
 type Listener<Event extends EventName> = (...given: ProviderEvents[Event]) => void;
 type Locks = Pick<LockManager, 'request'>;
+type Matches<Pattern> = Pattern extends `${infer Prefix}*` ? `${Prefix}${string}` : Pattern;
 type Off = () => void;
 type OpenWorker = () => SharedWorker;
-type PresenceEvents = {
-  readonly change: (states: Presence['states']) => void;
+type OwnStateOf<Declared, Name> = RuleOf<Declared, Name> extends {
+  readonly presence: Typed<infer Input, infer _Output>;
+} ? Input : unknown;
+type PresenceEvents<State = unknown> = {
+  readonly change: (states: Presence<State>['states']) => void;
   readonly refused: (error: RefusedError) => void;
 };
 type Random = () => number;
+type RefusalCode = keyof typeof statuses;
+type RefusedCode = RefusalCode | `${number}` | 'outbox-full' | 'refused' | 'uninvited';
 type RoomEvents<Data> = {
   readonly message: (message: RoomMessage<Data>) => void;
   readonly gap: () => void;
   readonly error: (error: unknown) => void;
 };
 type RoomMessage<Data> = JsonMessage<Data>;
+type RuleOf<Declared, Name> = { [Pattern in keyof Declared]: Name extends Matches<Pattern> ? Declared[Pattern] : never; }[keyof Declared];
 type Send = (method: 'GET' | 'POST', address: string, body: string | null, limits: {
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
 }) => Promise<Reply>;
+type SentOf<Declared, Name> = RuleOf<Declared, Name> extends {
+  readonly validate: Typed<infer Input, infer _Output>;
+} ? Input : unknown;
 type Share = (typeof shareNames)[number];
+type StateOf<Declared, Name> = RuleOf<Declared, Name> extends {
+  readonly presence: Typed<infer _Input, infer Output>;
+} ? Output : unknown;
 type TransportName = (typeof transportNames)[number];
 type Transports = Readonly<Record<TransportName, WebTransport>>;
 type WakeUp = 'online' | 'visible' | 'resumed' | 'restored';

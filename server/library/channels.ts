@@ -10,7 +10,7 @@ import {
   type Message,
 } from '../../protocol/messages.ts'
 import { isRefusal, Refusal } from '../../protocol/refusal.ts'
-import type { Timers } from '../../protocol/time.ts'
+import { nothingPlanned, type Timers } from '../../protocol/time.ts'
 import { upsert } from '../../protocol/upsert.ts'
 import { refuseOthers } from '../../scripts/suggestion.ts'
 import {
@@ -36,7 +36,7 @@ import { isPattern } from '../security/permits.ts'
 import type { Admission } from '../transports/transport.ts'
 import { isSchema, type StandardSchema } from './standard-schema.ts'
 import { catchExpiryErrors, checkType } from './type-check.ts'
-import { Validation } from './validation.ts'
+import { jsonOf, Validation } from './validation.ts'
 
 /** Rule for a channel, or for all whose names begin with the text before a final `*`. */
 export type ChannelRule = JsonRule | YjsRule | ChannelType
@@ -48,6 +48,11 @@ export interface JsonRule {
    * be asynchronous; then each client's messages wait for the one before.
    */
   readonly validate?: StandardSchema
+  /**
+   * Schema of the states that clients show: others see its output. A state that does not fit is not shown. Must
+   * not be asynchronous.
+   */
+  readonly presence?: StandardSchema
   /** How much each of the channels keeps, if that is less than `limits` allow the whole log. */
   readonly keep?: Keep
   /** Whether only the newest message matters: a slow client is not sent those before it. */
@@ -58,6 +63,16 @@ export interface JsonRule {
 export interface YjsRule extends YjsRules {
   readonly kind: 'yjs'
 }
+
+/**
+ * Returns its argument, and keeps the types of names and schemas, for clients of the same language:
+ *
+ *     export const channels = defineChannels({ 'room.*': { kind: 'json', validate: schema } })
+ *     connect<typeof channels>(url)
+ */
+export const defineChannels = <const Rules extends Readonly<Record<string, ChannelRule>>>(
+  rules: Rules,
+): Rules => rules
 
 /** The settings that limit what the whole log keeps. */
 const keepLimits = {
@@ -209,11 +224,30 @@ function typeFrom(rule: ChannelRule, onFailure: (error: unknown) => void): Chann
   if (isOwn(rule)) return catchExpiryErrors(rule, onFailure)
   if (isYjs(rule)) return { name: 'yjs', kinds: {}, yjs: { owners: rule.owners === true } }
   const json: KindRules<'json'> = rule.latest ? { body: jsonBody, drop: 'superseded' } : { body: jsonBody }
-  return { name: 'json', kinds: { json }, keep: rule.keep }
+  const { keep, presence } = rule
+  return { name: 'json', kinds: { json }, keep, ...(presence && { shows: shownBy(presence, onFailure) }) }
 }
 
+/** Returns what the schema makes of a state; null, which shows nothing, if it does not fit. */
+const shownBy =
+  (schema: StandardSchema, onFailure: (error: unknown) => void): NonNullable<ChannelType['shows']> =>
+  (state) => {
+    try {
+      const result = schema['~standard'].validate(state)
+      if (!('then' in result)) return result.issues ? null : JSON.parse(jsonOf(result.value, 'presence'))
+      result.then(nothingPlanned, nothingPlanned)
+      throw new Error('presence: the schema is asynchronous; it must not be.')
+    } catch (error) {
+      onFailure(error)
+      return null
+    }
+  }
+
 /** Fields that a rule of each kind may declare. */
-const ruleNames = { json: ['kind', 'validate', 'keep', 'latest'], yjs: ['kind', 'owners'] } as const
+const ruleNames = {
+  json: ['kind', 'validate', 'presence', 'keep', 'latest'],
+  yjs: ['kind', 'owners'],
+} as const
 
 function checkRule(what: string, rule: ChannelRule): void {
   if (typeof rule === 'object' && rule !== null && isOwn(rule)) {
@@ -231,11 +265,13 @@ function checkRule(what: string, rule: ChannelRule): void {
     if (value !== undefined && typeof value !== 'boolean')
       throw new Error(`${what}.${name} is ${JSON.stringify(value)}; it must be true or false.`)
   }
-  const schema: unknown = 'validate' in rule ? rule.validate : undefined
-  if (schema !== undefined && !isSchema(schema))
+  for (const name of ['validate', 'presence'] as const) {
+    const schema: unknown = Object(rule)[name]
+    if (schema === undefined || isSchema(schema)) continue
     throw new Error(
-      `${what}.validate is no Standard Schema (https://standardschema.dev), as zod's and others' are.`,
+      `${what}.${name} is no Standard Schema (https://standardschema.dev), as zod's and others' are.`,
     )
+  }
 }
 
 /** Throws an `Error` that names the value and what is allowed. */

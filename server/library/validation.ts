@@ -7,7 +7,7 @@ import { Refusal } from '../../protocol/refusal.ts'
 import type { Timers } from '../../protocol/time.ts'
 import type { EngineSettings } from '../config/engine-settings.ts'
 import { keptBody } from '../log/kept-json.ts'
-import { inWords, type StandardSchema } from './standard-schema.ts'
+import { inWords, type SchemaResult, type StandardSchema } from './standard-schema.ts'
 
 interface ValidationParts {
   readonly limits: Pick<EngineSettings['limits'], 'connectionBytes' | 'unfinishedBytes' | 'bodySeconds'>
@@ -15,8 +15,6 @@ interface ValidationParts {
   /** Receives the errors of schemas. */
   readonly onFailure: (error: unknown) => void
 }
-
-type Checked = Awaited<ReturnType<StandardSchema['~standard']['validate']>>
 
 const againAfterMs = 1000
 
@@ -56,9 +54,7 @@ export class Validation {
       const checked = schema['~standard'].validate(draft.body.data)
       if (!('then' in checked)) return complete(draft, given, checked)
       this.#slow.add(schema)
-      const completed = Promise.resolve(checked as Promise<Checked>).then((result) =>
-        complete(draft, given, result),
-      )
+      const completed = Promise.resolve(checked).then((result) => complete(draft, given, result))
       if (account === null) return completed.catch((error) => this.#fail(error, draft))
       return this.#limited(completed, draft, account, parsedBytes(given))
     } catch (error) {
@@ -117,7 +113,7 @@ export class Validation {
   }
 }
 
-function complete(draft: Draft<'json'>, given: string, result: Checked): Draft<'json'> {
+function complete(draft: Draft<'json'>, given: string, result: SchemaResult): Draft<'json'> {
   const { channel, id, body } = draft
   const [issue] = result.issues ?? []
   if (issue)
