@@ -6,7 +6,8 @@ import { dirname, join } from 'node:path'
 import { root, runTool, StepFailure, showFailure, tool } from './child-process.mjs'
 import { joinedTypes } from './declarations.mjs'
 
-const packages = ['client', 'server']
+/** The folder of each package. */
+const packages = { client: 'client', react: 'client/react', server: 'server' }
 
 /**
  * Lists the exports of a package's doors and all types that they refer to, each once. Sorted, and
@@ -14,10 +15,11 @@ const packages = ['client', 'server']
  */
 async function reportOf(name, folder) {
   const declarations = join(folder, name)
-  await runTool(tool('tsc'), ['-p', name, '--removeComments', '--outDir', declarations], {
+  const source = packages[name]
+  await runTool(tool('tsc'), ['-p', source, '--removeComments', '--outDir', declarations], {
     sentence: `The types of @crosswind/${name} could not be written.`,
   })
-  const { exports: doors } = JSON.parse(readFileSync(join(root, name, 'package.json'), 'utf8'))
+  const { exports: doors } = JSON.parse(readFileSync(join(root, source, 'package.json'), 'utf8'))
   const entry = join(declarations, 'doors.d.ts')
   const lines = Object.entries(doors).map(
     ([door, { types }]) => `export * as "${door}" from "${types.replace('./dist/types', '.')}"\n`,
@@ -33,8 +35,9 @@ async function reportOf(name, folder) {
 async function main(isCheck) {
   const folder = mkdtempSync(join(tmpdir(), 'crosswind-api-'))
   try {
-    const texts = await Promise.all(packages.map((name) => reportOf(name, folder)))
-    const changed = packages
+    const all = Object.keys(packages)
+    const texts = await Promise.all(all.map((name) => reportOf(name, folder)))
+    const changed = all
       .map((name, index) => ({ path: `docs/api/${name}.d.ts`, text: texts[index] }))
       .filter(
         ({ path, text }) => !existsSync(join(root, path)) || readFileSync(join(root, path), 'utf8') !== text,

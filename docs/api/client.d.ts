@@ -1,5 +1,18 @@
 // The types of @crosswind/client, written by `npm run api`.
 
+declare abstract class Shared<Snapshot extends object> {
+  #private;
+  protected readonly offs: Off[];
+  constructor(initial: Snapshot);
+  get snapshot(): Snapshot;
+  get isWatched(): boolean;
+  watch(listener: (snapshot: Snapshot) => void): Off;
+  start(connect: () => Opened): void;
+  end(): void;
+  protected change(part: Partial<Snapshot>): void;
+  protected abstract begin(connection: Opened): void;
+  protected abstract fail(error: unknown): void;
+}
 declare class BusyError extends Error {
   readonly retryAfterMs: number;
   constructor(sentence: string, retryAfterMs: number);
@@ -148,6 +161,19 @@ declare class RefusedError extends Error {
   readonly code: RefusedCode;
   constructor(code: string, sentence: string);
 }
+declare class Stores<Declared = unknown> {
+  #private;
+  readonly connection: ConnectionStore;
+  constructor(connect: () => Crosswind<Declared>, { timers }?: {
+    readonly timers?: Pick<Timers, 'later'>;
+  });
+  channel<Name extends DeclaredName<Declared>>(name: Name, options?: ChannelOptions<DataOf<Declared, Name>>): ChannelStore<DataOf<Declared, Name>, SentOf<Declared, Name>>;
+  channel<Data>(name: AnyName<Declared, Data>, options?: ChannelOptions<Data>): ChannelStore<Data>;
+  presence<Name extends DeclaredName<Declared>>(name: Name): PresenceStore<StateOf<Declared, Name>, OwnStateOf<Declared, Name>>;
+  presence<State>(name: AnyName<Declared, State>): PresenceStore<State>;
+  share<Snapshot extends object>(key: string, initial: Snapshot, make: () => Shared<Snapshot>): Store<Snapshot>;
+  hold(): Off;
+}
 declare const browser: Platform;
 declare const browserTimers: Timers;
 declare const byeCodes: {
@@ -270,6 +296,7 @@ declare function differenceOfMeans(difference: number, { standardError, degreesO
   p: number;
 };
 declare function documentPolicy(options: DocumentPolicyOptions): OutboxPolicy;
+declare function documentStore<Declared>(stores: Stores<Declared>, name: string): Store<DocumentSnapshot>;
 declare function drawNormal(random: Random): number;
 declare function fingerprintOf(key: string): Promise<string>;
 declare function holm(probabilities: readonly number[]): readonly number[];
@@ -318,6 +345,9 @@ declare namespace connect_d_exports {
 declare namespace debug_d_exports {
   export { debug };
 }
+declare namespace document_store_d_exports {
+  export { DocumentSnapshot, documentStore };
+}
 declare namespace drafts_d_exports {
   export { DraftDatabase, DraftKeeper, DraftStore, DraftsOptions, LeftMessage, Outbox, OutboxListener, OutboxOptions, OutboxPolicy, OutboxState, UnstoredDraft, documentPolicy, keptDrafts, mergingPolicy, openDraftDatabase, plainPolicy };
 }
@@ -330,6 +360,9 @@ declare namespace share_d_exports {
 declare namespace statistics_d_exports {
   export { Interval, criticalT, differenceOfMeans, holm, intervalAround, mean, meanOfClusters, meanOfRatios, standardDeviation, twoSidedP };
 }
+declare namespace stores_d_exports {
+  export { ChannelOptions, ChannelSnapshot, ChannelStore, ConnectionSnapshot, ConnectionStore, Opened, PresenceSnapshot, PresenceStore, Shared, Store, Stores };
+}
 declare namespace transports_d_exports {
   export { BusyError, Closing, Connection, Http, HttpError, OpenTransport, Opening, Platform, RefusedError, Send, Transports, WebTransport, asClosing, askClock, browser, browserTimers, fingerprintOf, lackingTransports, limitToSlots, newKey, newName, now, openEventsBy, transportsByName, transportsOver };
 }
@@ -339,7 +372,7 @@ declare namespace wire_d_exports {
 declare namespace yjs_d_exports {
   export { CrosswindProvider, DocumentStart, ProviderOptions, mergeUpdates };
 }
-export { connect_d_exports as ".", connect_d_exports as "./browser", clock_d_exports as "./clock", debug_d_exports as "./debug", drafts_d_exports as "./drafts", follow_d_exports as "./follow", share_d_exports as "./share", shared_worker_d_exports as "./shared-worker", statistics_d_exports as "./statistics", transports_d_exports as "./transports", wire_d_exports as "./wire", yjs_d_exports as "./yjs" };
+export { connect_d_exports as ".", connect_d_exports as "./browser", clock_d_exports as "./clock", debug_d_exports as "./debug", document_store_d_exports as "./document-store", drafts_d_exports as "./drafts", follow_d_exports as "./follow", share_d_exports as "./share", shared_worker_d_exports as "./shared-worker", statistics_d_exports as "./statistics", stores_d_exports as "./stores", transports_d_exports as "./transports", wire_d_exports as "./wire", yjs_d_exports as "./yjs" };
 import * as Y from "yjs";
 import { Awareness } from "y-protocols/awareness";
 interface AwarenessFrame<State = unknown> {
@@ -391,6 +424,23 @@ interface ChannelHandle {
   fail(error: unknown): void;
   leave(): void;
 }
+interface ChannelOptions<Data> extends Pick<Place, 'kind'> {
+  readonly from?: string | undefined;
+  readonly limit?: number | undefined;
+  readonly initial?: Past<Data> | undefined;
+}
+interface ChannelSnapshot<Data> {
+  readonly status: 'loading' | 'ready' | 'failed';
+  readonly messages: readonly RoomMessage<Data>[];
+  readonly hasEarlier: boolean;
+  readonly error: unknown;
+}
+interface ChannelStore<Data, Sent = Data> extends Store<ChannelSnapshot<Data>> {
+  publish(data: Sent): Promise<{
+    readonly seq: number;
+  }>;
+  loadEarlier(): Promise<void>;
+}
 interface ChosenTransport extends WebTransport {
   readonly modes: readonly TransportMode[];
 }
@@ -429,6 +479,9 @@ interface ConnectOptions {
   readonly drafts?: Keeping;
   readonly debug?: typeof Link | undefined;
 }
+interface ConnectionSnapshot extends ConnectionState {
+  readonly error: unknown;
+}
 interface ConnectionState extends Partial<LinkState> {
   readonly mode: string;
   readonly status: LinkState['status'];
@@ -437,6 +490,9 @@ interface ConnectionState extends Partial<LinkState> {
   readonly reason: string | null;
   readonly windows?: number;
   readonly browserHttp1Streams?: number;
+}
+interface ConnectionStore extends Store<ConnectionSnapshot> {
+  retry(): Promise<void>;
 }
 interface Cursor {
   readonly epoch: string;
@@ -448,6 +504,13 @@ interface DocumentPolicyOptions {
   readonly random: Random;
   readonly isHeld?: (draft: Draft, code: string) => boolean;
   readonly waitsIfDenied?: boolean;
+}
+interface DocumentSnapshot {
+  readonly doc: Y.Doc | null;
+  readonly provider: CrosswindProvider | null;
+  readonly isSynced: boolean;
+  readonly isSaved: boolean;
+  readonly error: unknown;
 }
 interface DocumentStart {
   readonly messages: readonly Message[];
@@ -729,6 +792,14 @@ interface Presence<State = unknown, Own = State> {
   on<Event extends keyof PresenceEvents<State>>(event: Event, listener: PresenceEvents<State>[Event]): Off;
   set(state: Own | null): void;
 }
+interface PresenceSnapshot<State> {
+  readonly states: ReadonlyMap<string, State>;
+  readonly users: ReadonlyMap<string, string>;
+  readonly error: unknown;
+}
+interface PresenceStore<State, Own = State> extends Store<PresenceSnapshot<State>> {
+  set(state: Own | null): void;
+}
 interface ProviderEvents {
   status: [change: {
     readonly status: 'connecting' | 'connected' | 'disconnected';
@@ -802,6 +873,11 @@ interface Sleeper {
   readonly outbox: {
     flush(): void;
   };
+}
+interface Store<Snapshot> {
+  subscribe(listener: (snapshot: Snapshot) => void): Off;
+  getSnapshot(): Snapshot;
+  getServerSnapshot(): Snapshot;
 }
 interface Stored {
   readonly type: 'stored';
@@ -903,6 +979,7 @@ type Locks = Pick<LockManager, 'request'>;
 type Matches<Pattern> = Pattern extends `${infer Prefix}*` ? `${Prefix}${string}` : Pattern;
 type Off = () => void;
 type OpenWorker = () => SharedWorker;
+type Opened = Channels & Pick<Crosswind, 'open'>;
 type OwnStateOf<Declared, Name> = RuleOf<Declared, Name> extends {
   readonly presence: Typed<infer Input, infer _Output>;
 } ? Input : unknown;
