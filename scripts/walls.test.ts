@@ -205,7 +205,14 @@ function behindDoors(folder: string, imports: readonly string[]): readonly strin
 
 test('page, tests and lab import only the client’s doors', () => {
   const found = importsOf(['client/'], (path) => /^(web|e2e)\//.test(path))
-  assert.deepEqual(behindDoors('client', found), [])
+  assert.deepEqual(behindDoors('client', found.filter(isNotOfHooks)), [])
+  assert.deepEqual(
+    behindDoors(
+      'client/react',
+      found.filter((one) => !isNotOfHooks(one)),
+    ),
+    [],
+  )
 })
 
 /** Files started by `lab-command` or by a scenario, and all files in `e2e/` that they import. */
