@@ -26,6 +26,7 @@ import { makeServerFolder, startServerProcess } from '../lab/server-process.ts'
 import type { Summary } from '../scenarios/keystrokes-report.ts'
 import { bundlers, writePage } from './bundlers.ts'
 import { type Editor, editors, play, recordingPage } from './editors.ts'
+import { renderings, writeRendering } from './server-rendering.ts'
 import { checkTypes, resolutions } from './type-checks.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -56,15 +57,19 @@ after(async () => {
 })
 
 /** An example in a folder of its own, with the packed tarballs. */
-async function install(example: string): Promise<string> {
+async function install(example: string, names?: readonly string[]): Promise<string> {
   const app = join(folder, example)
   await cp(join(root, 'examples', example), app, { recursive: true })
-  return installed(app)
+  return installed(app, names)
 }
 
 const emptyFolder = (name: string) => mkdtemp(join(folder, name))
 
-async function installed(app: string, names = ['client', 'server'], more: readonly string[] = []) {
+async function installed(
+  app: string,
+  names: readonly string[] = ['client', 'server'],
+  more: readonly string[] = [],
+) {
   const files = (await readdir(tarballs)).filter((file) => names.some((name) => file.includes(`-${name}-`)))
   const quiet = ['--no-save', '--no-audit', '--no-fund', '--prefer-offline']
   const packages = [...files.map((file) => join(tarballs, file)), ...more]
@@ -218,6 +223,43 @@ describe('bundlers', () => {
     })
 })
 
+describe('pages that a server renders', () => {
+  for (const [name, rendering] of Object.entries(renderings))
+    test(`by React and ${name}, with messages and without: nothing connects there, and the window takes them over`, async () => {
+      await using opened = new AsyncDisposableStack()
+      const app = await emptyFolder('rendering-')
+      await writeRendering(app, rendering)
+      const react = ['react@19', 'react-dom@19', 'yjs', 'y-protocols']
+      await installed(app, ['client', 'react', 'server'], [...react, ...rendering.packages])
+      const env = { ...process.env, NEXT_TELEMETRY_DISABLED: '1', NODE_ENV: 'production' }
+      await execute('sh', ['-c', rendering.build], { cwd: app, env, timeout: 200_000 })
+      const { address } = opened.use(await start(app, { NODE_ENV: 'production' }))
+      const htmls = await Promise.all(
+        ['/', '/static'].map(async (path) => (await fetch(address + path)).text()),
+      )
+      assert.deepEqual(
+        htmls.map((html) => html.includes('<li>early</li>')),
+        [true, false],
+      )
+      assert.equal(await (await fetch(`${address}/connected`)).text(), 'false')
+      const windows = [await openWindow(opened, address), await openWindow(opened, `${address}/static`)]
+      for (const { page } of windows)
+        await page.waitForFunction(
+          () => ['u', 'b'].map((name) => document.querySelector(name)?.textContent).join() === 'open,true',
+          { polling: 50 },
+        )
+      await windows[0]?.page.type('#text', 'late')
+      await windows[0]?.page.keyboard.press('Enter')
+      for (const window of windows) {
+        await shows(window, 'li', ['early', 'late'])
+        assert.deepEqual(
+          window.errors().filter((text) => !text.includes('404')),
+          [],
+        )
+      }
+    })
+})
+
 test('the quick start of docs/library.md, in an empty folder: two windows chat', async () => {
   await using opened = new AsyncDisposableStack()
   const app = await installed(await emptyFolder('quick-start-'))
@@ -329,6 +371,36 @@ test('a chat beside an Express application, whose route and WebSocket go on work
     return [await echoed, await ordered.json()]
   })
   assert.deepEqual(answers, ['still here', { ordered: 'tea' }])
+})
+
+for (const example of ['vue', 'svelte'])
+  test(`a chat in ${example}`, async () => {
+    await using opened = new AsyncDisposableStack()
+    const { address } = opened.use(await start(await install(example)))
+    await chat(opened, [address, address])
+  })
+
+test('a chat in React, which keeps its connection when Vite replaces a component', async () => {
+  await using opened = new AsyncDisposableStack()
+  const app = await install('react', ['client', 'react', 'server'])
+  const { address } = opened.use(await start(app))
+  const { page } = await chat(opened, [address, address])
+  const requests: string[] = []
+  page.on('request', (request) => requests.push(new URL(request.url()).pathname))
+  const source = await readFile(join(app, 'app.jsx'), 'utf8')
+  await writeFile(join(app, 'app.jsx'), source.replace('>Send<', '>Say it<'))
+  await page.waitForFunction(() => document.querySelector('form button')?.textContent === 'Say it', {
+    polling: 50,
+  })
+  await page.type('#text', 'after')
+  await page.keyboard.press('Enter')
+  await page.waitForFunction(() => document.querySelector('li:last-child')?.textContent === 'after', {
+    polling: 50,
+  })
+  assert.deepEqual(
+    requests.filter((path) => path.startsWith('/realtime/') && !/(messages|awareness)$/.test(path)),
+    [],
+  )
 })
 
 test('a chat on two Fastify servers that share a stream of NATS', async () => {
