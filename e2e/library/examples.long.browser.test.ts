@@ -162,14 +162,17 @@ test('the client is small, and smaller over one transport or without rooms', asy
       export { sharedConnection } from './share.js'`),
     drafts: await sizeOf(`export { connect } from './connect.js'
       export { keptDrafts } from './drafts.js'`),
+    stores: await sizeOf(`export { connect } from './connect.js'
+      export { Stores } from './stores.js'`),
   }
   t.diagnostic(`bytes: ${JSON.stringify(sizes)}`)
-  assert.ok(sizes.all <= 13_460)
-  assert.ok(sizes.sse <= 11_840)
-  assert.ok(sizes.follow <= 11_330)
-  assert.ok(sizes.followSse <= 9_720)
+  assert.ok(sizes.all <= 13_710)
+  assert.ok(sizes.sse <= 12_080)
+  assert.ok(sizes.follow <= 11_410)
+  assert.ok(sizes.followSse <= 9_780)
   assert.ok(sizes.sharing <= sizes.all + 6_040)
   assert.ok(sizes.drafts <= sizes.all + 2_900)
+  assert.ok(sizes.stores <= sizes.all + 1_300)
 })
 
 test('errors have the same class in all entry points of the client', async () => {
@@ -180,11 +183,11 @@ test('errors have the same class in all entry points of the client', async () =>
 })
 
 for (const [peers, packages] of Object.entries({
-  'without yjs': ['@types/node'],
-  'with yjs': ['@types/node', 'yjs', 'y-protocols'],
+  'without yjs': ['@types/node', '@types/react', 'react'],
+  'with yjs': ['@types/node', '@types/react', 'react', 'yjs', 'y-protocols'],
 }))
   test(`strict TypeScript takes every door ${peers}, the packages' own declarations too`, async () => {
-    const app = await installed(await emptyFolder('types-'), ['client', 'server'], packages)
+    const app = await installed(await emptyFolder('types-'), ['client', 'react', 'server'], packages)
     for (const resolution of resolutions)
       assert.equal(await checkTypes(app, resolution, packages.includes('yjs')), '', resolution)
   })
