@@ -1,4 +1,4 @@
-// Builds the library's two packages, with `protocol` in both, and the lab's.
+// Builds the library's packages, with `protocol` in each, and the lab's.
 
 import { cpSync, globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -25,6 +25,15 @@ const withoutServer = "throw new Error('This bench takes a clone of the reposito
 
 const packageOf = (id) => id.match(/^(?:@[^/]+\/)?[^/]+/)[0]
 
+/** Imports doors of the client by their packages' names, which lead to the files for browsers or for Node. */
+const doors = {
+  name: 'doors',
+  resolveId(id, importer) {
+    const [, door] = /^\.\.?\/(follow|stores|yjs|document-store)\.ts$/.exec(id) ?? []
+    return door && importer ? { id: `@crosswind/client/${door}`, external: true } : null
+  },
+}
+
 const common = { treeshake: { moduleSideEffects: false }, external: /^[^./]/ }
 
 export default [
@@ -32,9 +41,18 @@ export default [
     ...common,
     // Together, so that a class is the same in all of them.
     input: Object.fromEntries(
-      ['connect', 'follow', 'node', 'node-follow', 'share', 'drafts', 'debug', 'clock', 'transports'].map(
-        (door) => [door, `client/${door}.ts`],
-      ),
+      [
+        'connect',
+        'follow',
+        'node',
+        'node-follow',
+        'share',
+        'drafts',
+        'debug',
+        'clock',
+        'transports',
+        'stores',
+      ].map((door) => [door, `client/${door}.ts`]),
     ),
     platform: 'browser',
     output: {
@@ -62,19 +80,21 @@ export default [
     output: { file },
     transform: { target: 'es2023' },
   })),
+  ...['yjs', 'document-store'].map((door) => ({
+    ...common,
+    input: `client/${door}.ts`,
+    platform: 'browser',
+    plugins: [doors],
+    output: { file: `client/dist/${door}.js` },
+    transform: { target: 'es2023' },
+  })),
   {
     ...common,
-    input: 'client/yjs.ts',
+    input: { index: 'client/react/index.ts', document: 'client/react/document.ts' },
     platform: 'browser',
-    // By the package's name, which leads to the door for browsers or for Node.
-    plugins: [
-      {
-        name: 'door',
-        resolveId: (id) =>
-          /^\.\.?\/follow\.ts$/.test(id) ? { id: '@crosswind/client/follow', external: true } : null,
-      },
-    ],
-    output: { file: 'client/dist/yjs.js' },
+    plugins: [doors],
+    // Its components are none of the server's (React Server Components).
+    output: { dir: 'client/react/dist', chunkFileNames: '[name].js', banner: "'use client'" },
     transform: { target: 'es2023' },
   },
   {

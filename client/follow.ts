@@ -35,7 +35,7 @@ export { longPolling, polling } from './transports/polling.ts'
 export { programs } from './transports/programs.ts'
 export { sse } from './transports/sse.ts'
 export { streaming } from './transports/streaming.ts'
-export { RefusedError } from './transports/transport.ts'
+export { type RefusedCode, RefusedError } from './transports/transport.ts'
 export { websocket } from './transports/websocket.ts'
 
 /** Receives a channel's messages. */
@@ -78,6 +78,20 @@ export interface Page {
   readonly channelsPerStream: number
 }
 
+/** Where to read backwards: before a number, by default from the end; how many, by default 50, at most 500. */
+export interface Earlier {
+  readonly before?: number | undefined
+  readonly limit?: number | undefined
+}
+
+/** The newest of a channel's messages before a number. */
+export interface EarlierPage {
+  readonly messages: readonly Message[]
+  /** The log's end. */
+  readonly cursor: string
+  readonly hasEarlier: boolean
+}
+
 /** A channel as a follower uses it. */
 export interface ChannelHandle {
   /** The connection's, with the outbox of all its channels. */
@@ -87,6 +101,8 @@ export interface ChannelHandle {
    * the server, and before that for `pauseMs`.
    */
   page(after: string, pauseMs?: number): Promise<Page>
+  /** Reads backwards: see `Room#readBack`. */
+  pageBefore(place: Earlier): Promise<EarlierPage>
   /** See `Room#publish`. */
   publish<K extends Kind>(kind: K, body: Bodies[K]): Promise<{ readonly seq: number }>
   show(state: unknown): void
@@ -170,6 +186,9 @@ type ConnectionEvents = {
    */
   readonly error: (error: RefusedError) => void
 }
+
+/** Messages of a page that is read backwards. */
+const usualLimit = 50
 
 const usualModes = ['sse/2', 'sse/1.1', 'long-polling/1.1', 'polling/1.1']
 
@@ -297,6 +316,8 @@ export class Channels {
         if (pauseMs) await pause(pauseMs, this.#ending.signal)
         return this.#page(name, after)
       },
+      pageBefore: ({ before = 'newest', limit = usualLimit }) =>
+        this.#request(() => this.#ask<EarlierPage>(name, { before: String(before), limit: String(limit) })),
       publish: (kind, body) => this.#publish(name, follower, kind, body),
       show: (state) =>
         reading.then(
@@ -434,11 +455,11 @@ export class Channels {
    * Repeats the request while the server cannot be reached, and with another ticket when the one before
    * has ended.
    */
-  async #page(channel: string, after: string): Promise<Page> {
+  async #request<Answer>(ask: () => Promise<Answer>): Promise<Answer> {
     for (;;) {
       try {
         await (this.#session ?? this.#renew())
-        return await this.#ask(channel, after)
+        return await ask()
       } catch (error) {
         const closing = asClosing(error)
         if (isRefusal(closing)) {
@@ -453,11 +474,15 @@ export class Channels {
     }
   }
 
-  async #ask(channel: string, after: string): Promise<Page> {
-    const query = new URLSearchParams([['after', after], ...this.#proof])
-    const { answer } = await this.#http.get<Page>(`/channels/${encodeURIComponent(channel)}?${query}`)
-    this.#channelsPerStream = answer.channelsPerStream
-    return answer
+  async #page(channel: string, after: string): Promise<Page> {
+    const page = await this.#request(() => this.#ask<Page>(channel, { after }))
+    this.#channelsPerStream = page.channelsPerStream
+    return page
+  }
+
+  async #ask<Answer>(channel: string, place: Readonly<Record<string, string>>): Promise<Answer> {
+    const query = new URLSearchParams([...Object.entries(place), ...this.#proof])
+    return (await this.#http.get<Answer>(`/channels/${encodeURIComponent(channel)}?${query}`)).answer
   }
 
   /** Gets another ticket. Rejects with an `HttpError`, 401 if the application refuses. */
@@ -521,7 +546,8 @@ export class Channels {
     if (code === 'expired') return
     for (const [name, follower] of this.#followers)
       try {
-        await this.#ask(name, 'newest')
+        const { channelsPerStream } = await this.#ask<Page>(name, { after: 'newest' })
+        this.#channelsPerStream = channelsPerStream
       } catch (error) {
         if (follower.isRequired || asClosing(error).code !== 'refused') throw error
         this.#refuse(name, follower, error)

@@ -26,6 +26,7 @@ class FakeLog {
     const handle: ChannelHandle = {
       link: new Promise(() => undefined),
       page: (after) => new Promise((resolve) => this.#waiting.push(() => resolve(this.#pageAfter(after)))),
+      pageBefore: ({ before = this.messages.length + 1, limit = 50 }) => this.#pageBefore(before, limit),
       publish: async () => ({ seq: this.store() }),
       show: () => undefined,
       fail: (error) => assert.fail(String(error)),
@@ -36,12 +37,12 @@ class FakeLog {
     this.channel = new Channel('room.1', undefined, () => handle)
   }
 
-  store(): number {
+  store(kind = 'json'): number {
     const seq = this.messages.length + 1
     const message = {
       id: `w1-${seq}`,
       channel: 'room.1',
-      kind: 'json',
+      kind,
       from: 'w1',
       at: 0,
       acceptedAt: 0,
@@ -79,6 +80,15 @@ class FakeLog {
   answer(most = Number.POSITIVE_INFINITY): void {
     const answered = this.#waiting.splice(0, most)
     for (const answer of answered) answer()
+  }
+
+  async #pageBefore(before: number, limit: number) {
+    const earlier = this.messages.slice(0, before - 1)
+    return {
+      messages: earlier.slice(-limit),
+      cursor: this.cursor,
+      hasEarlier: earlier.length > limit,
+    }
   }
 
   #pageAfter(after: string): Page {
@@ -150,6 +160,24 @@ test('the channel is left with its last reader', async () => {
   unsubscribe()
   assert.equal(log.hasLeft, true)
   await assert.rejects(room.publish('late'), /was left/)
+})
+
+test('a channel is kept while it is held', () => {
+  const log = new FakeLog(() => 0)
+  const release = log.channel.hold(() => assert.fail())
+  log.channel.subscribe({ onMessage: () => assert.fail() })()
+  assert.equal(log.hasLeft, false)
+  release()
+  assert.equal(log.hasLeft, true)
+})
+
+test('reading back skips pages that have nothing of the kind', async () => {
+  const log = new FakeLog(() => 0)
+  log.store()
+  for (let count = 0; count < 5; count += 1) log.store('other')
+  const { messages, hasEarlier, cursor } = await log.channel.readBack('json', { limit: 2 })
+  assert.deepEqual([messages.map(({ data }) => data), hasEarlier, cursor], [[1], false, 'life:6'])
+  assert.equal(messages[0]?.cursor, 'life:1')
 })
 
 test('a handler that leaves hears nothing more, not of the page that it was given either', async () => {

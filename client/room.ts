@@ -12,8 +12,9 @@ import {
   parseCursor,
   type VolatileMessage,
 } from '../protocol/messages.ts'
+import { nothingPlanned } from '../protocol/time.ts'
 import { now } from './browser-services.ts'
-import type { ChannelHandle, Follower } from './follow.ts'
+import type { ChannelHandle, Earlier, Follower } from './follow.ts'
 import { attempt, Listeners, type Off, report } from './listeners.ts'
 import { RefusedError } from './transports/transport.ts'
 
@@ -21,17 +22,17 @@ import { RefusedError } from './transports/transport.ts'
  * One channel. It keeps its place while nobody listens to `message` and no loop runs: who listens next gets what
  * came meanwhile.
  */
-export interface Room<Data> {
+export interface Room<Data, Sent = Data, State = unknown, Own = State> {
   readonly name: string
-  readonly presence: Presence
+  readonly presence: Presence<State, Own>
   on<Event extends keyof RoomEvents<Data>>(event: Event, listener: RoomEvents<Data>[Event]): Off
   /** Resolves when it is stored; rejects with a `RefusedError`, which has a code. */
-  publish(data: Data): Promise<{ readonly seq: number }>
+  publish(data: Sent): Promise<{ readonly seq: number }>
   /**
    * Gives one of this client's messages, by its number, other data: the others get the event `change`. Resolves and
    * rejects as `publish`.
    */
-  change(seq: number, data: Data): Promise<{ readonly seq: number }>
+  change(seq: number, data: Sent): Promise<{ readonly seq: number }>
   /** Erases one of this client's messages, also from the log. */
   erase(seq: number): Promise<{ readonly seq: number }>
   /**
@@ -39,7 +40,12 @@ export interface Room<Data> {
    * slow clients may miss it. Resolves once the server has sent it on, or it was dropped since the connection is
    * not open or too slow; rejects with a `RefusedError`.
    */
-  sendVolatile(data: Data): Promise<void>
+  sendVolatile(data: Sent): Promise<void>
+  /**
+   * The newest messages before a number, in order, by default the newest of all. They may come by `message`,
+   * too. Rejects if the channel cannot be read, or is read as a whole, as documents are.
+   */
+  readBack(place?: Earlier): Promise<Past<Data>>
   /** Messages from its place on; ends when the room is left or the connection closed, rejects on an error. */
   [Symbol.asyncIterator](): AsyncIterableIterator<RoomMessage<Data>, void>
   /**
@@ -47,6 +53,16 @@ export interface Room<Data> {
    * `channel(name)` opens the room anew.
    */
   leave(): void
+}
+
+/** Older messages of a channel. */
+export interface Past<Data> {
+  /** In order. */
+  readonly messages: readonly RoomMessage<Data>[]
+  /** Continue there (`from`) after the newest messages: nothing is missed. */
+  readonly cursor: string
+  /** For those before, read again with the `seq` of the first message as `before`. */
+  readonly hasEarlier: boolean
 }
 
 /** A place in a channel. */
@@ -87,22 +103,22 @@ export type RoomMessage<Data> = JsonMessage<Data>
 export type RoomChange<Data> = DataChange<Data>
 
 /** Clients on a channel and the state that each shows; not stored. */
-export interface Presence {
+export interface Presence<State = unknown, Own = State> {
   /** States of the other clients by name, which is `from` in their messages. */
-  readonly states: ReadonlyMap<string, unknown>
+  readonly states: ReadonlyMap<string, State>
   /** Users of the other clients, as the application's `authorize` says, by the same names. */
   readonly users: ReadonlyMap<string, string>
-  on<Event extends keyof PresenceEvents>(event: Event, listener: PresenceEvents[Event]): Off
+  on<Event extends keyof PresenceEvents<State>>(event: Event, listener: PresenceEvents<State>[Event]): Off
   /**
    * Shows this client to the others, until it closes or is lost: any JSON, null to show nothing. One
    * that is larger than the server accepts (`limits.stateBytes`) is refused by the event `refused`.
    * Throws a `RefusedError` if it is not JSON.
    */
-  set(state: unknown): void
+  set(state: Own | null): void
 }
 
-type PresenceEvents = {
-  readonly change: (states: Presence['states']) => void
+type PresenceEvents<State = unknown> = {
+  readonly change: (states: Presence<State>['states']) => void
   /** The newest state is too large; the others still see the one before. */
   readonly refused: (error: RefusedError) => void
 }
@@ -159,9 +175,20 @@ const behindMs = 500
 const maxUnanswered = 16
 
 let volatileSent = 0
+/** A channel without a place in it. It is left once nothing reads or holds it. */
+export interface OpenChannel {
+  readonly presence: Presence
+  publish(kind: string | undefined, data: unknown): Promise<{ readonly seq: number }>
+  change(seq: number, data: unknown): Promise<{ readonly seq: number }>
+  erase(seq: number): Promise<{ readonly seq: number }>
+  readBack(kind: string | undefined, place?: Earlier): Promise<Past<unknown>>
+  subscribe(subscriber: Subscriber<unknown>): Off
+  /** Keeps it without reading it. */
+  hold(onError: (error: unknown) => void): Off
+}
 
 /** A channel that is read once, for its room and all its subscribers. */
-export class Channel implements Follower {
+export class Channel implements Follower, OpenChannel {
   readonly name: string
   /** That of the first reader. */
   readonly from: string | undefined
@@ -242,6 +269,35 @@ export class Channel implements Follower {
       },
     })
     return () => this.#leave(reader)
+  }
+
+  hold(onError: (error: unknown) => void): Off {
+    const holder = this.read(
+      {},
+      {
+        isListening: () => false,
+        message: nothingPlanned,
+        change: nothingPlanned,
+        volatile: nothingPlanned,
+        gap: nothingPlanned,
+        ended(refusal) {
+          if (refusal) attempt(() => onError(refusal))
+          return true
+        },
+      },
+    )
+    return () => this.#leave(holder)
+  }
+
+  async readBack(kind: string = 'json', place: Earlier = {}): Promise<Past<unknown>> {
+    for (let { before } = place; ; ) {
+      const { messages, cursor, hasEarlier } = await this.#handle.pageBefore({ before, limit: place.limit })
+      const found = messages.filter((message) => message.kind === kind)
+      before = messages[0]?.seq
+      // A type of the application may have other kinds.
+      if (found.length > 0 || !hasEarlier)
+        return { messages: found.map((one) => received(one, cursorAt(one.seq, cursor))), cursor, hasEarlier }
+    }
   }
 
   left(room: ChannelRoom, reader: Reader): void {
@@ -416,17 +472,19 @@ class Reader {
 
   /** Skips repeats. */
   #show(message: Message, cursor: string): void {
-    const { kind, body, ...envelope } = message
-    if (envelope.seq <= this.#newest) return
-    this.#newest = envelope.seq
+    if (message.seq <= this.#newest) return
+    this.#newest = message.seq
     this.#place = cursor
-    const given = { ...envelope, cursor, ...dataOf(kind, body) }
-    const { changedAt } = body as Bodies['json']
-    if (kind === this.#kind)
-      this.#listener.message(kind === 'json' && changedAt !== undefined ? { ...given, changedAt } : given)
-    else if (kind === 'change' && this.#kind === 'json')
-      this.#listener.change({ ...given, changes: (body as Bodies['change']).seq })
+    if (message.kind === this.#kind) this.#listener.message(received(message, cursor))
+    else if (message.kind === 'change' && this.#kind === 'json')
+      this.#listener.change({ ...received(message, cursor), changes: (message.body as Bodies['change']).seq })
   }
+}
+
+function received({ kind, body, ...envelope }: Message, cursor: string): RoomMessage<unknown> {
+  const message = { ...envelope, cursor, ...dataOf(kind, body) }
+  const { changedAt } = body as Bodies['json']
+  return kind === 'json' && changedAt !== undefined ? { ...message, changedAt } : message
 }
 
 /** The room of a channel: its listeners and loops have one place. */
@@ -489,6 +547,10 @@ export class ChannelRoom implements Room<unknown> {
 
   async sendVolatile(data: unknown): Promise<void> {
     return this.#open.sendVolatile(this.place.kind, data)
+  }
+
+  async readBack(place?: Earlier): Promise<Past<unknown>> {
+    return this.#open.readBack(this.place.kind, place)
   }
 
   [Symbol.asyncIterator](): AsyncIterableIterator<RoomMessage<unknown>, void> {

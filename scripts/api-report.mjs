@@ -28,8 +28,9 @@ async function reportOf(name, folder) {
 async function main(isCheck) {
   const folder = mkdtempSync(join(tmpdir(), 'crosswind-api-'))
   try {
-    const texts = await Promise.all(packages.map((name) => reportOf(name, folder)))
-    const changed = packages
+    const all = Object.keys(packages)
+    const texts = await Promise.all(all.map((name) => reportOf(name, folder)))
+    const changed = all
       .map((name, index) => ({ path: `docs/api/${name}.d.ts`, text: texts[index] }))
       .filter(
         ({ path, text }) => !existsSync(join(root, path)) || readFileSync(join(root, path), 'utf8') !== text,

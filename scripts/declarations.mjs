@@ -6,15 +6,16 @@ import { rolldown } from 'rolldown'
 import { dts } from 'rolldown-plugin-dts'
 import { root, runTool, tool } from './child-process.mjs'
 
-/** Those with types. */
-export const packages = ['client', 'server']
+/** The folder of each package with types. */
+export const packages = { client: 'client', react: 'client/react', server: 'server' }
 
 /** Resolves to the package's doors. Rejects with StepFailure. */
 export async function writeDeclarations(name, folder, options = []) {
-  await runTool(tool('tsc'), ['-p', name, ...options, '--outDir', folder], {
+  const source = packages[name]
+  await runTool(tool('tsc'), ['-p', source, ...options, '--outDir', folder], {
     sentence: `The types of @crosswind/${name} could not be written.`,
   })
-  const { exports: doors } = JSON.parse(readFileSync(join(root, name, 'package.json'), 'utf8'))
+  const { exports: doors } = JSON.parse(readFileSync(join(root, source, 'package.json'), 'utf8'))
   return Object.entries(doors).map(([door, { types }]) => {
     const path = types.replace('./dist/types/', '')
     return {
@@ -25,6 +26,15 @@ export async function writeDeclarations(name, folder, options = []) {
   })
 }
 
+/** The client's doors, from a package that imports them. */
+const doors = {
+  name: 'doors',
+  resolveId(id) {
+    const [, door] = /^\.\.\/(connect|stores|document-store)\.[jt]s$/.exec(id) ?? []
+    return door ? { id: `@crosswind/client/${door}`.replace('/connect', ''), external: true } : null
+  },
+}
+
 /** Lists a declaration file's exports and everything that they refer to, each once. */
 export async function joinedTypes(entry) {
   const bundle = await rolldown({
@@ -32,7 +42,7 @@ export async function joinedTypes(entry) {
     external: /^[^./]/,
     treeshake: { moduleSideEffects: false },
     // Reads declarations only: the generator is not asked.
-    plugins: dts({ dtsInput: true, emitDtsOnly: true, generator: 'oxc', tsconfig: false }),
+    plugins: [doors, dts({ dtsInput: true, emitDtsOnly: true, generator: 'oxc', tsconfig: false })],
   })
   const { output } = await bundle.generate()
   return output[0].code

@@ -1,4 +1,4 @@
-// `npm run pack`: builds the library's two packages and the lab's, and makes a tarball of each.
+// `npm run pack`: builds the library's packages and the lab's, and makes a tarball of each.
 
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -6,8 +6,8 @@ import { root, runTool, step, tool } from './child-process.mjs'
 import { ensureInstalled, inTurn } from './preparation.mjs'
 
 /** The folder of each package. The lab has no types: nothing imports it. */
-const packages = { client: 'client', server: 'server', lab: 'e2e' }
-const withTypes = ['client', 'server']
+const packages = { client: 'client', react: 'client/react', server: 'server', lab: 'e2e' }
+const withTypes = ['client', 'client/react', 'server']
 
 /** Resolves to the tarballs' folder. Throws StepFailure. */
 export async function pack(folder = join(root, 'dist')) {
@@ -22,11 +22,11 @@ async function buildInto(folder) {
     for (const source of Object.values(packages))
       rmSync(join(root, source, 'dist'), { recursive: true, force: true })
     await runTool(tool('rolldown'), ['-c', 'rolldown.config.mjs'], { sentence })
-    for (const name of withTypes) {
-      await runTool(tool('tsc'), ['-p', name], { sentence })
-      nameBuiltFiles(join(root, name, 'dist/types'))
+    for (const folder of withTypes) {
+      await runTool(tool('tsc'), ['-p', folder], { sentence })
+      nameBuiltFiles(join(root, folder, 'dist/types'))
     }
-    await joinTypes('server')
+    for (const folder of ['client/react', 'server']) await joinTypes(folder)
   })
   mkdirSync(folder, { recursive: true })
   for (const [name, source] of Object.entries(packages))

@@ -171,27 +171,48 @@ test('the client imports the protocol, no package, and nothing of the page', () 
     foreignImports('client/', ['client/', 'protocol/']).filter(
       (found) =>
         !/^\S*(\.test|testing)\.ts imports node:/.test(found) &&
-        !/^client\/yjs(\.ts|\/[\w-]+\.ts) imports (yjs|y-protocols\/awareness)$/.test(found),
+        !/^client\/(yjs\.ts|yjs\/[\w-]+\.ts|document-store\.ts) imports (yjs|y-protocols\/awareness)$/.test(
+          found,
+        ) &&
+        !/^client\/react\/[\w-]+\.ts imports react$/.test(found),
     ),
     [],
   )
 })
 
+test('the hooks import the client’s doors, and nothing behind them', () => {
+  const isHook = (path: string) => path.startsWith('client/react/')
+  assert.deepEqual(behindDoors('client', importsOf(['client/'], isHook).filter(isNotOfHooks)), [])
+  assert.deepEqual(
+    importsOf(['client/react/'], (path) => path.startsWith('client/') && !isHook(path)),
+    [],
+  )
+})
+
+const isNotOfHooks = (found: string) => !found.includes(' imports client/react/')
+
 /** Files that a package exports. */
-function doorsOf(folder: 'client' | 'server'): readonly string[] {
+function doorsOf(folder: string): readonly string[] {
   const manifest = readFileSync(join(root, folder, 'package.json'), 'utf8')
   return Array.from(manifest.matchAll(/"\.\/dist\/([\w-]+)\.js"/g), ([, name]) => `${folder}/${name}.ts`)
 }
 
 /** Imports of files of a package that it does not export. */
-function behindDoors(folder: 'client' | 'server', imports: readonly string[]): readonly string[] {
+function behindDoors(folder: string, imports: readonly string[]): readonly string[] {
   const doors = doorsOf(folder)
   return imports.filter((found) => !doors.some((door) => found.endsWith(` imports ${door}`)))
 }
 
 test('page, tests and lab import only the client’s doors', () => {
   const found = importsOf(['client/'], (path) => /^(web|e2e)\//.test(path))
-  assert.deepEqual(behindDoors('client', found), [])
+  assert.deepEqual(behindDoors('client', found.filter(isNotOfHooks)), [])
+  assert.deepEqual(
+    behindDoors(
+      'client/react',
+      found.filter((one) => !isNotOfHooks(one)),
+    ),
+    [],
+  )
 })
 
 /** Files started by `lab-command` or by a scenario, and all files in `e2e/` that they import. */

@@ -41,7 +41,7 @@ export { serverOptions } from './http/server-options.ts'
 export type { Movement } from './hub/movements.ts'
 export type { ConnectedClient } from './hub/registry.ts'
 export type { Caller, Limiter } from './library/caller.ts'
-export type { ChannelRule, JsonRule, YjsRule } from './library/channels.ts'
+export { type ChannelRule, defineChannels, type JsonRule, type YjsRule } from './library/channels.ts'
 export type {
   ChannelInfo,
   ClientInfo,

@@ -13,6 +13,7 @@ import {
   type UpFrame,
 } from '../../protocol/messages.ts'
 import type { LinkMode, TransportMode, TransportName } from '../../protocol/modes.ts'
+import type { RefusalCode } from '../../protocol/refusal.ts'
 import { now } from '../browser-services.ts'
 import { type Send, sendByXhr } from './send.ts'
 
@@ -121,12 +122,18 @@ export const lost: Closing = {
   retryAfterMs: null,
 }
 
+/**
+ * The server's codes (PROTOCOL.md, "Refusals"), a status without one, and the client's own. A newer server
+ * may send others.
+ */
+export type RefusedCode = RefusalCode | `${number}` | 'outbox-full' | 'refused' | 'uninvited'
+
 export class RefusedError extends Error {
   override readonly name = 'RefusedError'
-  readonly code: string
+  readonly code: RefusedCode
   constructor(code: string, sentence: string) {
     super(sentence)
-    this.code = code
+    this.code = code as RefusedCode
   }
 }
 

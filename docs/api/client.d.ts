@@ -1,5 +1,18 @@
 // The types of @crosswind/client, written by `npm run api`.
 
+declare abstract class Shared<Snapshot extends object> {
+  #private;
+  protected readonly offs: Off[];
+  constructor(initial: Snapshot);
+  get snapshot(): Snapshot;
+  get isWatched(): boolean;
+  watch(listener: (snapshot: Snapshot) => void): Off;
+  start(connect: () => Opened): void;
+  end(): void;
+  protected change(part: Partial<Snapshot>): void;
+  protected abstract begin(connection: Opened): void;
+  protected abstract fail(error: unknown): void;
+}
 declare class BusyError extends Error {
   readonly retryAfterMs: number;
   constructor(sentence: string, retryAfterMs: number);
@@ -26,10 +39,13 @@ declare class Connection {
   abandon(code: Closing['code'], sentence: string): void;
   leave(isForGood?: boolean): void;
 }
-declare class Crosswind extends Channels {
+declare class Crosswind<Declared = unknown> extends Channels {
   #private;
-  channel<Data>(name: string, place?: Place): Room<Data>;
-  subscribe<Data>(name: string, subscriber: Subscriber<Data>): Off;
+  channel<Name extends DeclaredName<Declared>>(name: Name, place?: Place): Room<DataOf<Declared, Name>, SentOf<Declared, Name>, StateOf<Declared, Name>, OwnStateOf<Declared, Name>>;
+  channel<Data>(name: AnyName<Declared, Data>, place?: Place): Room<Data>;
+  subscribe<Name extends DeclaredName<Declared>>(name: Name, subscriber: Subscriber<DataOf<Declared, Name>>): Off;
+  subscribe<Data>(name: AnyName<Declared, Data>, subscriber: Subscriber<Data>): Off;
+  open(name: string, from?: string): OpenChannel;
 }
 declare class CrosswindProvider {
   #private;
@@ -144,8 +160,21 @@ declare class Outbox {
 }
 declare class RefusedError extends Error {
   readonly name = "RefusedError";
-  readonly code: string;
+  readonly code: RefusedCode;
   constructor(code: string, sentence: string);
+}
+declare class Stores<Declared = unknown> {
+  #private;
+  readonly connection: ConnectionStore;
+  constructor(connect: () => Crosswind<Declared>, { timers }?: {
+    readonly timers?: Pick<Timers, 'later'>;
+  });
+  channel<Name extends DeclaredName<Declared>>(name: Name, options?: ChannelOptions<DataOf<Declared, Name>>): ChannelStore<DataOf<Declared, Name>, SentOf<Declared, Name>>;
+  channel<Data>(name: AnyName<Declared, Data>, options?: ChannelOptions<Data>): ChannelStore<Data>;
+  presence<Name extends DeclaredName<Declared>>(name: Name): PresenceStore<StateOf<Declared, Name>, OwnStateOf<Declared, Name>>;
+  presence<State>(name: AnyName<Declared, State>): PresenceStore<State>;
+  share<Snapshot extends object>(key: string, initial: Snapshot, make: () => Shared<Snapshot>): Store<Snapshot>;
+  hold(): Off;
 }
 declare const browser: Platform;
 declare const browserTimers: Timers;
@@ -182,6 +211,60 @@ declare const programs: Platform;
 declare const shareHere: (share: Share) => Share;
 declare const shareNames: readonly ['auto', 'browser', 'none'];
 declare const sse: ChosenTransport;
+declare const statuses: {
+  readonly 'not-json': 400;
+  readonly 'bad-shape': 400;
+  readonly 'bad-update': 400;
+  readonly 'bad-query': 400;
+  readonly 'bad-channel': 400;
+  readonly 'bad-frame': 400;
+  readonly 'bad-request': 400;
+  readonly aborted: 400;
+  readonly 'no-session': 401;
+  readonly 'session-expired': 401;
+  readonly 'invitation-invalid': 401;
+  readonly 'invitation-expired': 401;
+  readonly 'foreign-host': 403;
+  readonly 'foreign-origin': 403;
+  readonly 'not-your-name': 403;
+  readonly 'reserved-name': 403;
+  readonly 'not-invited-there': 403;
+  readonly 'read-only-invitation': 403;
+  readonly 'not-your-client': 403;
+  readonly 'not-your-message': 403;
+  readonly 'read-only-channel': 403;
+  readonly 'too-many-channels': 403;
+  readonly declined: 403;
+  readonly 'not-found': 404;
+  readonly 'wrong-method': 405;
+  readonly 'not-acceptable': 406;
+  readonly 'too-slow': 408;
+  readonly silent: 408;
+  readonly 'open-access': 409;
+  readonly 'other-session': 409;
+  readonly 'no-stream': 409;
+  readonly 'id-taken': 409;
+  readonly 'shared-document': 409;
+  readonly 'update-gap': 409;
+  readonly 'history-erased': 410;
+  readonly 'document-deleted': 410;
+  readonly 'document-changed': 412;
+  readonly 'too-large': 413;
+  readonly 'document-full': 413;
+  readonly 'wrong-type': 415;
+  readonly 'too-costly': 422;
+  readonly 'upgrade-required': 426;
+  readonly 'too-fast': 429;
+  readonly 'headers-too-large': 431;
+  readonly internal: 500;
+  readonly draining: 503;
+  readonly 'too-many-windows': 503;
+  readonly 'too-many-connections': 503;
+  readonly 'too-much-begun': 503;
+  readonly 'application-failed': 503;
+  readonly 'log-unavailable': 503;
+  readonly 'log-full': 503;
+};
 declare const streaming: ChosenTransport;
 declare const transportNames: readonly ['sse', 'websocket', 'long-polling', 'polling', 'streaming'];
 declare const transportsByName: Readonly<Record<TransportName, ChosenTransport>>;
@@ -194,9 +277,9 @@ declare function askClock({ base, query, onFrame }: Pick<Opening, 'base' | 'quer
 }): void;
 declare function combine(before: ClockReading, after: ClockReading): ClockReading;
 declare function connect$1(url: string | URL, options?: ConnectOptions): Channels;
-declare function connect(url: string | URL, options?: ConnectOptions): Crosswind;
+declare function connect<Declared = unknown>(url: string | URL, options?: ConnectOptions): Crosswind<Declared>;
 declare function connectOver$1(url: string | URL, options: OverOptions): Channels;
-declare function connectOver(url: string | URL, options: OverOptions): Crosswind;
+declare function connectOver<Declared = unknown>(url: string | URL, options: OverOptions): Crosswind<Declared>;
 declare function createClockEstimate(settings?: ClockEstimateSettings): {
   take(exchange: Exchange): boolean;
   at(localNow: number): {
@@ -218,6 +301,7 @@ declare function differenceOfMeans(difference: number, { standardError, degreesO
   p: number;
 };
 declare function documentPolicy(options: DocumentPolicyOptions): OutboxPolicy;
+declare function documentStore<Declared>(stores: Stores<Declared>, name: string): Store<DocumentSnapshot>;
 declare function drawNormal(random: Random): number;
 declare function fingerprintOf(key: string): Promise<string>;
 declare function holm(probabilities: readonly number[]): readonly number[];
@@ -261,22 +345,28 @@ declare namespace clock_d_exports {
   export { LinkClock, whenDue };
 }
 declare namespace connect_d_exports {
-  export { ChannelHandle, Channels, ConnectOptions, ConnectionState, Crosswind, FallbackReason, Follower, Keeping, OverOptions, Page, Place, Presence, RefusedError, Room, RoomChange, RoomMessage, Sharing, Subscriber, VolatileMessage, connect, connectOver, longPolling, overAll, polling, programs, sse, streaming, websocket };
+  export { ChannelHandle, Channels, ConnectOptions, ConnectionState, Crosswind, Earlier, EarlierPage, FallbackReason, Follower, Keeping, OpenChannel, OverOptions, Page, Past, Place, Presence, RefusedCode, RefusedError, Room, RoomChange, RoomMessage, Sharing, Subscriber, VolatileMessage, connect, connectOver, longPolling, overAll, polling, programs, sse, streaming, websocket };
 }
 declare namespace debug_d_exports {
   export { debug };
+}
+declare namespace document_store_d_exports {
+  export { DocumentSnapshot, documentStore };
 }
 declare namespace drafts_d_exports {
   export { DraftDatabase, DraftKeeper, DraftStore, DraftsOptions, LeftMessage, Outbox, OutboxListener, OutboxOptions, OutboxPolicy, OutboxState, UnstoredDraft, documentPolicy, keptDrafts, mergingPolicy, openDraftDatabase, plainPolicy };
 }
 declare namespace follow_d_exports {
-  export { ChannelHandle, Channels, ConnectOptions, ConnectionState, FallbackReason, Follower, Keeping, OverOptions, Page, RefusedError, Sharing, connect$1 as connect, connectOver$1 as connectOver, longPolling, overAll, polling, programs, sse, streaming, websocket };
+  export { ChannelHandle, Channels, ConnectOptions, ConnectionState, Earlier, EarlierPage, FallbackReason, Follower, Keeping, OverOptions, Page, RefusedCode, RefusedError, Sharing, connect$1 as connect, connectOver$1 as connectOver, longPolling, overAll, polling, programs, sse, streaming, websocket };
 }
 declare namespace share_d_exports {
   export { SharingOptions, limitedStreams, shareHere, sharedConnection };
 }
 declare namespace statistics_d_exports {
   export { Interval, criticalT, differenceOfMeans, holm, intervalAround, mean, meanOfClusters, meanOfRatios, standardDeviation, twoSidedP };
+}
+declare namespace stores_d_exports {
+  export { ChannelOptions, ChannelSnapshot, ChannelStore, ConnectionSnapshot, ConnectionStore, Opened, PresenceSnapshot, PresenceStore, Shared, Store, Stores };
 }
 declare namespace transports_d_exports {
   export { BusyError, Closing, Connection, Http, HttpError, OpenTransport, Opening, Platform, RefusedError, Send, Transports, WebTransport, asClosing, askClock, browser, browserTimers, fingerprintOf, lackingTransports, limitToSlots, newKey, newName, now, openEventsBy, transportsByName, transportsOver };
@@ -287,7 +377,7 @@ declare namespace wire_d_exports {
 declare namespace yjs_d_exports {
   export { CrosswindProvider, DocumentStart, ProviderOptions, mergeUpdates };
 }
-export { connect_d_exports as ".", connect_d_exports as "./browser", clock_d_exports as "./clock", debug_d_exports as "./debug", drafts_d_exports as "./drafts", follow_d_exports as "./follow", share_d_exports as "./share", shared_worker_d_exports as "./shared-worker", statistics_d_exports as "./statistics", transports_d_exports as "./transports", wire_d_exports as "./wire", yjs_d_exports as "./yjs" };
+export { connect_d_exports as ".", connect_d_exports as "./browser", clock_d_exports as "./clock", debug_d_exports as "./debug", document_store_d_exports as "./document-store", drafts_d_exports as "./drafts", follow_d_exports as "./follow", share_d_exports as "./share", shared_worker_d_exports as "./shared-worker", statistics_d_exports as "./statistics", stores_d_exports as "./stores", transports_d_exports as "./transports", wire_d_exports as "./wire", yjs_d_exports as "./yjs" };
 import * as Y from "yjs";
 import { Awareness } from "y-protocols/awareness";
 interface AwarenessFrame<State = unknown> {
@@ -336,12 +426,36 @@ interface ChangeBody extends Content {
 interface ChannelHandle {
   readonly link: Promise<Link>;
   page(after: string, pauseMs?: number): Promise<Page>;
+  pageBefore(place: Earlier): Promise<EarlierPage>;
   publish<K extends Kind>(kind: K, body: Bodies[K]): Promise<{
     readonly seq: number;
   }>;
   show(state: unknown): void;
   fail(error: unknown): void;
   leave(): void;
+}
+interface ChannelOptions<Data> extends Pick<Place, 'kind'> {
+  readonly from?: string | undefined;
+  readonly limit?: number | undefined;
+  readonly initial?: Past<Data> | undefined;
+}
+interface ChannelSnapshot<Data> {
+  readonly status: 'loading' | 'ready' | 'failed';
+  readonly messages: readonly RoomMessage<Data>[];
+  readonly hasEarlier: boolean;
+  readonly error: unknown;
+}
+interface ChannelStore<Data, Sent = Data> extends Store<ChannelSnapshot<Data>> {
+  publish(data: Sent): Promise<{
+    readonly seq: number;
+  }>;
+  change(seq: number, data: Sent): Promise<{
+    readonly seq: number;
+  }>;
+  erase(seq: number): Promise<{
+    readonly seq: number;
+  }>;
+  loadEarlier(): Promise<void>;
 }
 interface ChosenTransport extends WebTransport {
   readonly modes: readonly TransportMode[];
@@ -381,6 +495,9 @@ interface ConnectOptions {
   readonly drafts?: Keeping;
   readonly debug?: typeof Link | undefined;
 }
+interface ConnectionSnapshot extends ConnectionState {
+  readonly error: unknown;
+}
 interface ConnectionState extends Partial<LinkState> {
   readonly mode: string;
   readonly status: LinkState['status'];
@@ -389,6 +506,9 @@ interface ConnectionState extends Partial<LinkState> {
   readonly reason: string | null;
   readonly windows?: number;
   readonly browserHttp1Streams?: number;
+}
+interface ConnectionStore extends Store<ConnectionSnapshot> {
+  retry(): Promise<void>;
 }
 interface Content {
   readonly data?: unknown;
@@ -408,6 +528,13 @@ interface DocumentPolicyOptions {
   readonly random: Random;
   readonly isHeld?: (draft: Draft, code: string) => boolean;
   readonly waitsIfDenied?: boolean;
+}
+interface DocumentSnapshot {
+  readonly doc: Y.Doc | null;
+  readonly provider: CrosswindProvider | null;
+  readonly isSynced: boolean;
+  readonly isSaved: boolean;
+  readonly error: unknown;
 }
 interface DocumentStart {
   readonly messages: readonly Message[];
@@ -459,6 +586,15 @@ interface Drafts {
 interface DraftsOptions {
   readonly user: string;
   readonly onRefused?: (message: LeftMessage, error: RefusedError) => void;
+}
+interface Earlier {
+  readonly before?: number | undefined;
+  readonly limit?: number | undefined;
+}
+interface EarlierPage {
+  readonly messages: readonly Message[];
+  readonly cursor: string;
+  readonly hasEarlier: boolean;
 }
 interface ErasureBody {
   readonly head: number;
@@ -579,6 +715,21 @@ interface Message<K extends Kind = Kind> extends Draft<K> {
 interface Mode extends WindowMode {
   readonly http: HttpVersion;
 }
+interface OpenChannel {
+  readonly presence: Presence;
+  publish(kind: string | undefined, data: unknown): Promise<{
+    readonly seq: number;
+  }>;
+  change(seq: number, data: unknown): Promise<{
+    readonly seq: number;
+  }>;
+  erase(seq: number): Promise<{
+    readonly seq: number;
+  }>;
+  readBack(kind: string | undefined, place?: Earlier): Promise<Past<unknown>>;
+  subscribe(subscriber: Subscriber<unknown>): Off;
+  hold(onError: (error: unknown) => void): Off;
+}
 interface OpenTransport {
   readonly send: (draft: Draft) => Promise<Stored>;
   readonly outlivesPage?: boolean | undefined;
@@ -636,6 +787,11 @@ interface Page {
   readonly recovered: boolean;
   readonly channelsPerStream: number;
 }
+interface Past<Data> {
+  readonly messages: readonly RoomMessage<Data>[];
+  readonly cursor: string;
+  readonly hasEarlier: boolean;
+}
 interface PendingDraft {
   readonly draft: Draft;
   state: 'waiting' | 'inFlight' | 'unanswered';
@@ -665,17 +821,25 @@ interface Polling {
   readonly intervalMs: number;
   readonly holdMs: number;
 }
-interface Presence {
-  readonly states: ReadonlyMap<string, unknown>;
-  readonly users: ReadonlyMap<string, string>;
-  on<Event extends keyof PresenceEvents>(event: Event, listener: PresenceEvents[Event]): Off;
-  set(state: unknown): void;
-}
 interface Presence$1 {
   readonly type: 'presence';
   readonly windows: number;
   readonly channels?: Readonly<Record<string, number>>;
   readonly browserHttp1Streams: number;
+}
+interface Presence<State = unknown, Own = State> {
+  readonly states: ReadonlyMap<string, State>;
+  readonly users: ReadonlyMap<string, string>;
+  on<Event extends keyof PresenceEvents<State>>(event: Event, listener: PresenceEvents<State>[Event]): Off;
+  set(state: Own | null): void;
+}
+interface PresenceSnapshot<State> {
+  readonly states: ReadonlyMap<string, State>;
+  readonly users: ReadonlyMap<string, string>;
+  readonly error: unknown;
+}
+interface PresenceStore<State, Own = State> extends Store<PresenceSnapshot<State>> {
+  set(state: Own | null): void;
 }
 interface ProviderEvents {
   status: [change: {
@@ -722,20 +886,21 @@ interface Revoked {
   readonly seq?: number;
   readonly at?: number;
 }
-interface Room<Data> {
+interface Room<Data, Sent = Data, State = unknown, Own = State> {
   readonly name: string;
-  readonly presence: Presence;
+  readonly presence: Presence<State, Own>;
   on<Event extends keyof RoomEvents<Data>>(event: Event, listener: RoomEvents<Data>[Event]): Off;
-  publish(data: Data): Promise<{
+  publish(data: Sent): Promise<{
     readonly seq: number;
   }>;
-  change(seq: number, data: Data): Promise<{
+  change(seq: number, data: Sent): Promise<{
     readonly seq: number;
   }>;
   erase(seq: number): Promise<{
     readonly seq: number;
   }>;
-  sendVolatile(data: Data): Promise<void>;
+  sendVolatile(data: Sent): Promise<void>;
+  readBack(place?: Earlier): Promise<Past<Data>>;
   [Symbol.asyncIterator](): AsyncIterableIterator<RoomMessage<Data>, void>;
   leave(): void;
 }
@@ -756,6 +921,11 @@ interface Sleeper {
   readonly outbox: {
     flush(): void;
   };
+}
+interface Store<Snapshot> {
+  subscribe(listener: (snapshot: Snapshot) => void): Off;
+  getSnapshot(): Snapshot;
+  getServerSnapshot(): Snapshot;
 }
 interface Stored {
   readonly type: 'stored';
@@ -783,6 +953,14 @@ interface TransportMode {
   readonly isPush: boolean;
   readonly maxInFlight: number;
   readonly joinsConnection: boolean;
+}
+interface Typed<Input, Output> {
+  readonly '~standard': {
+    readonly types?: {
+      readonly input: Input;
+      readonly output: Output;
+    } | undefined;
+  };
 }
 interface UnstoredDraft {
   readonly draft: Draft;
@@ -816,6 +994,7 @@ interface WindowMode extends LinkMode {
   readonly label: string;
   readonly uplink: 'xhr' | 'streamed' | 'socket';
 }
+type AnyName<Declared, Data> = unknown extends Declared ? string : unknown extends Data ? never : string;
 type ByHttp<Place> = Readonly<Record<HttpVersion, Place> & Partial<Record<WindowHttp, Place>>>;
 type ByeCode = keyof typeof byeCodes;
 type Cancel = () => void;
@@ -825,6 +1004,10 @@ type ConnectionEvents = {
   readonly state: (state: ConnectionState) => void;
   readonly error: (error: RefusedError) => void;
 };
+type DataOf<Declared, Name> = RuleOf<Declared, Name> extends {
+  readonly validate: Typed<infer _Input, infer Output>;
+} ? Output : unknown;
+type DeclaredName<Declared> = Matches<keyof Declared>;
 type DownFrame = Welcome | {
   readonly type: 'message';
   readonly message: Message;
@@ -844,13 +1027,20 @@ type Interval = readonly [low: number, high: number];
 type Kind = keyof Bodies;
 type Listener<Event extends EventName> = (...given: ProviderEvents[Event]) => void;
 type Locks = Pick<LockManager, 'request'>;
+type Matches<Pattern> = Pattern extends `${infer Prefix}*` ? `${Prefix}${string}` : Pattern;
 type Off = () => void;
 type OpenWorker = () => SharedWorker;
-type PresenceEvents = {
-  readonly change: (states: Presence['states']) => void;
+type Opened = Channels & Pick<Crosswind, 'open'>;
+type OwnStateOf<Declared, Name> = RuleOf<Declared, Name> extends {
+  readonly presence: Typed<infer Input, infer _Output>;
+} ? Input : unknown;
+type PresenceEvents<State = unknown> = {
+  readonly change: (states: Presence<State>['states']) => void;
   readonly refused: (error: RefusedError) => void;
 };
 type Random = () => number;
+type RefusalCode = keyof typeof statuses;
+type RefusedCode = RefusalCode | `${number}` | 'outbox-full' | 'refused' | 'uninvited';
 type RoomChange<Data> = DataChange<Data>;
 type RoomEvents<Data> = {
   readonly message: (message: RoomMessage<Data>) => void;
@@ -860,11 +1050,18 @@ type RoomEvents<Data> = {
   readonly error: (error: unknown) => void;
 };
 type RoomMessage<Data> = JsonMessage<Data>;
+type RuleOf<Declared, Name> = { [Pattern in keyof Declared]: Name extends Matches<Pattern> ? Declared[Pattern] : never; }[keyof Declared];
 type Send = (method: 'GET' | 'POST', address: string, body: string | null, limits: {
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
 }) => Promise<Reply>;
+type SentOf<Declared, Name> = RuleOf<Declared, Name> extends {
+  readonly validate: Typed<infer Input, infer _Output>;
+} ? Input : unknown;
 type Share = (typeof shareNames)[number];
+type StateOf<Declared, Name> = RuleOf<Declared, Name> extends {
+  readonly presence: Typed<infer _Input, infer Output>;
+} ? Output : unknown;
 type TransportName = (typeof transportNames)[number];
 type Transports = Readonly<Record<TransportName, WebTransport>>;
 type VolatileMessage<Data> = Omit<JsonMessage<Data>, 'seq' | 'acceptedAt' | 'cursor'>;

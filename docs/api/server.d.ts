@@ -35,7 +35,7 @@ declare class Caller {
 declare class ConfigError extends Error {
   name: string;
 }
-declare class Crosswind {
+declare class Crosswind<Declared = any> {
   #private;
   readonly handler: Handlers['handler'];
   readonly express: Handlers['express'];
@@ -99,21 +99,13 @@ declare class Crosswind {
   readonly refuse: (request: AnyRequest, response: ServerResponse | Http2ServerResponse, error: unknown) => void;
   readonly rateLimit: (perSecond: number, sentence: string) => Limiter;
   readonly metrics: () => Promise<string>;
-  readonly publish: (channel: string, data: unknown, options?: Publishing) => Promise<Stored>;
+  readonly publish: Declaring<Declared>['publish'];
   readonly sendVolatile: (channel: string, data: unknown, options?: Omit<Publishing, 'id'>) => Promise<void>;
   readonly change: (channel: string, seq: number, data: unknown) => Promise<Stored>;
   readonly erase: (channel: string, seq: number) => Promise<Stored>;
   readonly on: <Data = unknown>(pattern: string, listener: MessageListener<Data>) => (() => void);
-  readonly read: (channel: string, { after }?: {
-    readonly after?: number;
-  }) => AsyncGenerator<Received>;
-  readonly readBack: (channel: string, options?: {
-    readonly before?: number;
-    readonly limit?: number;
-  }) => Promise<{
-    readonly messages: readonly Received[];
-    readonly hasEarlier: boolean;
-  }>;
+  readonly read: Declaring<Declared>['read'];
+  readonly readBack: Declaring<Declared>['readBack'];
   readonly channels: (options?: {
     readonly prefix?: string;
     readonly before?: number;
@@ -178,6 +170,7 @@ declare const contentNumbers: {
   document: number;
   skip: number;
 };
+declare const defineChannels: <const Rules extends Readonly<Record<string, ChannelRule>>>(rules: Rules) => Rules;
 declare const engineSchema: z.ZodObject<{
   allowedOrigins: z.ZodDefault<z.ZodArray<z.ZodString>>;
   allowedHosts: z.ZodDefault<z.ZodArray<z.ZodString>>;
@@ -425,7 +418,7 @@ declare namespace documents_d_exports {
   export { BadUpdate, Schema, Tasks, anySchema, contentNumbers, performTasks, shorten };
 }
 declare namespace index_d_exports {
-  export { AnyRequest, Asking, Authorize, Before, Bodies, Caller, Changed, ChannelInfo, ChannelRule, ChannelType, Check, ClientInfo, ClientListener, ClientMovement, ConnectedClient, Content, Crosswind, CrosswindOptions, DocumentOptions, DocumentUpdate, Documents, Draft, Expiry, Fold, Gate, JsonRule, Keep, Kind, KindRules, Limiter, Listening, LogHook, Message, MessageListener, Misfit, Movement, Permit, Prepare, Publication, ReadableLog, Received, Refusal, RefusalCode, Revoked, ShowRefusal, StandardSchema, Storage, Store, Stored, TooCostly, UpdateBody, YjsRule, bearerIn, createCrosswind, jsonPieces, serverOptions };
+  export { AnyRequest, Asking, Authorize, Before, Bodies, Caller, Changed, ChannelInfo, ChannelRule, ChannelType, Check, ClientInfo, ClientListener, ClientMovement, ConnectedClient, Content, Crosswind, CrosswindOptions, DocumentOptions, DocumentUpdate, Documents, Draft, Expiry, Fold, Gate, JsonRule, Keep, Kind, KindRules, Limiter, Listening, LogHook, Message, MessageListener, Misfit, Movement, Permit, Prepare, Publication, ReadableLog, Received, Refusal, RefusalCode, Revoked, ShowRefusal, StandardSchema, Storage, Store, Stored, TooCostly, UpdateBody, YjsRule, bearerIn, createCrosswind, defineChannels, jsonPieces, serverOptions };
 }
 declare namespace log_file_d_exports {
   export { LogFileError, checkLogFile, copyLogFile, isLocked };
@@ -562,6 +555,16 @@ interface Cursor {
   readonly epoch: string;
   readonly seq: number;
 }
+interface Declaring<Declared> {
+  publish<Name extends string>(channel: Name, data: SentOf<Declared, Name>, options?: Publishing): Promise<Stored>;
+  read<Name extends string>(channel: Name, options?: {
+    readonly after?: number;
+  }): AsyncGenerator<Received<DataOf<Declared, Name>>>;
+  readBack<Name extends string>(channel: Name, options?: {
+    readonly before?: number;
+    readonly limit?: number;
+  }): Promise<ReceivedPast<DataOf<Declared, Name>>>;
+}
 interface Destination {
   write(text: string): unknown;
 }
@@ -668,6 +671,7 @@ interface JsonRule {
   readonly kind: 'json';
   readonly validate?: StandardSchema;
   before?(message: Publication): Changed | Promise<Changed>;
+  readonly presence?: StandardSchema;
   readonly keep?: Keep;
   readonly latest?: boolean | {
     readonly by: string;
@@ -790,6 +794,11 @@ interface ReadableLog {
 interface Received<Data = unknown> extends JsonMessage<Data> {
   readonly kind: Kind;
 }
+interface ReceivedPast<Data> {
+  readonly messages: readonly Received<Data>[];
+  readonly cursor: string;
+  readonly hasEarlier: boolean;
+}
 interface RevocationBody {
   readonly revoked: readonly Revoked[];
 }
@@ -820,7 +829,7 @@ interface StandardSchema {
   readonly '~standard': {
     readonly version: 1;
     readonly vendor: string;
-    readonly validate: (value: unknown) => Result | Promise<Result>;
+    readonly validate: (value: unknown) => SchemaResult | Promise<SchemaResult>;
   };
 }
 interface Stored {
@@ -830,6 +839,14 @@ interface Stored$1 {
   readonly type: 'stored';
   readonly id: string;
   readonly seq: number;
+}
+interface Typed<Input, Output> {
+  readonly '~standard': {
+    readonly types?: {
+      readonly input: Input;
+      readonly output: Output;
+    } | undefined;
+  };
 }
 interface UpdateBody {
   readonly digest?: string;
@@ -860,6 +877,9 @@ type Client = readonly unknown[];
 type ClientListener = (moved: ClientMovement) => unknown;
 type Clock = () => number;
 type ConnectHandler = (request: Http2ServerRequest, response: Http2ServerResponse | Duplex) => void;
+type DataOf<Declared, Name> = RuleOf<Declared, Name> extends {
+  readonly validate: Typed<infer _Input, infer Output>;
+} ? Output : unknown;
 type Durability = 'process' | 'machine';
 type End = () => void | Promise<void>;
 type EngineSettings = Immutable<z.output<typeof engineSchema>>;
@@ -874,6 +894,7 @@ type Kind = keyof Bodies;
 type Level = 'info' | 'warn' | 'error' | 'fatal';
 type Limiter = (caller: Pick<Caller, 'connection'>) => void;
 type LogHook = (log: ReadableLog) => End | undefined;
+type Matches<Pattern> = Pattern extends `${infer Prefix}*` ? `${Prefix}${string}` : Pattern;
 type MessageListener<Data = unknown> = (message: Received<Data>) => unknown;
 type Movement = 'joined' | 'left';
 type OnMessage = (message: Message, cursor: string, text?: string) => void;
@@ -884,12 +905,16 @@ type RefusalCode = keyof typeof statuses;
 type Region = (typeof regions)[number];
 type RequestHandler = (...given: [...Parameters<Answer$1>, beside?: Answer$1]) => void;
 type RequestsOf = Pick<EndpointHandlers, 'handleRequest' | 'takes'>;
-type Result = {
+type RuleOf<Declared, Name> = { [Pattern in keyof Declared]: Name extends Matches<Pattern> ? Declared[Pattern] : never; }[keyof Declared];
+type SchemaResult = {
   readonly value: unknown;
   readonly issues?: undefined;
 } | {
   readonly issues: readonly Issue[];
 };
+type SentOf<Declared, Name> = RuleOf<Declared, Name> extends {
+  readonly validate: Typed<infer Input, infer _Output>;
+} ? Input : unknown;
 type ShowRefusal = (refusal: Refusal) => ShownRefusal;
 type Storage = 'memory' | {
   readonly kind: 'sqlite';

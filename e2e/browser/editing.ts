@@ -3,7 +3,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import puppeteer, { type Browser, type CDPSession, type Page } from 'puppeteer-core'
+import puppeteer, { type Browser, type CDPSession, type JSHandle, type Page } from 'puppeteer-core'
 import { findPrograms } from '../../scripts/preparation.mjs'
 import { type BrowserName, pressKeys } from './browser.ts'
 
@@ -178,6 +178,19 @@ async function measuring(editing: EditingPage) {
     async memory() {
       await session.send('HeapProfiler.collectGarbage')
       return { heapBytes: await metric('JSHeapUsedSize'), processBytes: await privateBytes(browser) }
+    },
+    eventListeners: () => metric('JSEventListeners'),
+    /** How many objects inherit from each of these prototypes, other prototypes excepted. */
+    async countObjects(prototypes: () => readonly object[]) {
+      const found = await page.evaluateHandle(prototypes)
+      const counts = Array.from(await found.getProperties(), async ([, prototype]) => {
+        const all = await page.queryObjects(prototype as JSHandle<object>)
+        return all.evaluate(
+          (list) =>
+            (list as unknown as readonly object[]).filter((one) => !Object.hasOwn(one, 'constructor')).length,
+        )
+      })
+      return Promise.all(counts)
     },
   }
 }

@@ -118,6 +118,7 @@ test('an option that does not fit is named, with its value and what is allowed',
       { channels: { a: { kind: 'json', validate: (data: unknown) => data } } },
       /channels\['a'\]\.validate is no Standard Schema/,
     ],
+    [{ channels: { a: { kind: 'json', presence: {} } } }, /presence is no Standard Schema/],
     [
       { channels: { a: { kind: 'json', keep: { days: 7 } } } },
       /keep has no days; it has messages, bytes and hours/,

@@ -26,6 +26,7 @@ import type { Summary } from '../scenarios/keystrokes-report.ts'
 import { bundlers, writePage } from './bundlers.ts'
 import { type Editor, editors, play, recordingPage } from './editors.ts'
 import { execute, installPacked } from './installing.ts'
+import { renderings, writeRendering } from './server-rendering.ts'
 import { checkTypes, resolutions } from './type-checks.ts'
 
 const root = join(import.meta.dirname, '../..')
@@ -59,16 +60,19 @@ after(async () => {
 })
 
 /** An example in a folder of its own, with the packed tarballs. */
-async function install(example: string): Promise<string> {
+async function install(example: string, names?: readonly string[]): Promise<string> {
   const app = join(folder, example)
   await cp(join(root, 'examples', example), app, { recursive: true })
-  return installed(app)
+  return installed(app, names)
 }
 
 const emptyFolder = (name: string) => mkdtemp(join(folder, name))
 
-const installed = (app: string, names = ['client', 'server'], more: readonly string[] = []) =>
-  installPacked(app, tarballs, names, more)
+const installed = (
+  app: string,
+  names: readonly string[] = ['client', 'server'],
+  more: readonly string[] = [],
+) => installPacked(app, tarballs, names, more)
 
 /** Resolves once it listens. */
 async function start(app: string, env: Readonly<Record<string, string>> = {}, cwd = app) {
@@ -155,14 +159,17 @@ test('the client is small, and smaller over one transport or without rooms', asy
       export { sharedConnection } from './share.js'`),
     drafts: await sizeOf(`export { connect } from './connect.js'
       export { keptDrafts } from './drafts.js'`),
+    stores: await sizeOf(`export { connect } from './connect.js'
+      export { Stores } from './stores.js'`),
   }
   t.diagnostic(`bytes: ${JSON.stringify(sizes)}`)
-  assert.ok(sizes.all <= 14_770)
-  assert.ok(sizes.sse <= 13_060)
-  assert.ok(sizes.follow <= 12_090)
+  assert.ok(sizes.all <= 14_990)
+  assert.ok(sizes.sse <= 13_270)
+  assert.ok(sizes.follow <= 12_160)
   assert.ok(sizes.followSse <= 10_450)
-  assert.ok(sizes.sharing <= sizes.all + 6_180)
+  assert.ok(sizes.sharing <= sizes.all + 6_200)
   assert.ok(sizes.drafts <= sizes.all + 2_900)
+  assert.ok(sizes.stores <= sizes.all + 1_400)
 })
 
 test('errors have the same class in all entry points of the client', async () => {
@@ -181,11 +188,11 @@ test('each package has a README and the licence', async () => {
 })
 
 for (const [peers, packages] of Object.entries({
-  'without yjs': ['@types/node'],
-  'with yjs': ['@types/node', 'yjs', 'y-protocols'],
+  'without yjs': ['@types/node', '@types/react', 'react'],
+  'with yjs': ['@types/node', '@types/react', 'react', 'yjs', 'y-protocols'],
 }))
   test(`strict TypeScript takes every door ${peers}, the packages' own declarations too`, async () => {
-    const app = await installed(await emptyFolder('types-'), ['client', 'server'], packages)
+    const app = await installed(await emptyFolder('types-'), ['client', 'react', 'server'], packages)
     for (const resolution of resolutions)
       assert.equal(await checkTypes(app, resolution, packages.includes('yjs')), '', resolution)
   })
@@ -221,6 +228,43 @@ describe('bundlers', () => {
           window.errors().filter((text) => !text.includes('404')),
           [],
         )
+    })
+})
+
+describe('pages that a server renders', () => {
+  for (const [name, rendering] of Object.entries(renderings))
+    test(`by React and ${name}, with messages and without: nothing connects there, and the window takes them over`, async () => {
+      await using opened = new AsyncDisposableStack()
+      const app = await emptyFolder('rendering-')
+      await writeRendering(app, rendering)
+      const react = ['react@19', 'react-dom@19', 'yjs', 'y-protocols']
+      await installed(app, ['client', 'react', 'server'], [...react, ...rendering.packages])
+      const env = { ...process.env, NEXT_TELEMETRY_DISABLED: '1', NODE_ENV: 'production' }
+      await execute('sh', ['-c', rendering.build], { cwd: app, env, timeout: 200_000 })
+      const { address } = opened.use(await start(app, { NODE_ENV: 'production' }))
+      const htmls = await Promise.all(
+        ['/', '/static'].map(async (path) => (await fetch(address + path)).text()),
+      )
+      assert.deepEqual(
+        htmls.map((html) => html.includes('<li>early</li>')),
+        [true, false],
+      )
+      assert.equal(await (await fetch(`${address}/connected`)).text(), 'false')
+      const windows = [await openWindow(opened, address), await openWindow(opened, `${address}/static`)]
+      for (const { page } of windows)
+        await page.waitForFunction(
+          () => ['u', 'b'].map((name) => document.querySelector(name)?.textContent).join() === 'open,true',
+          { polling: 50 },
+        )
+      await windows[0]?.page.type('#text', 'late')
+      await windows[0]?.page.keyboard.press('Enter')
+      for (const window of windows) {
+        await shows(window, 'li', ['early', 'late'])
+        assert.deepEqual(
+          window.errors().filter((text) => !text.includes('404')),
+          [],
+        )
+      }
     })
 })
 
@@ -313,6 +357,36 @@ test('a chat beside an Express application, whose route and WebSocket go on work
     return [await echoed, await ordered.json()]
   })
   assert.deepEqual(answers, ['still here', { ordered: 'tea' }])
+})
+
+for (const example of ['vue', 'svelte'])
+  test(`a chat in ${example}`, async () => {
+    await using opened = new AsyncDisposableStack()
+    const { address } = opened.use(await start(await install(example)))
+    await chat(opened, [address, address])
+  })
+
+test('a chat in React, which keeps its connection when Vite replaces a component', async () => {
+  await using opened = new AsyncDisposableStack()
+  const app = await install('react', ['client', 'react', 'server'])
+  const { address } = opened.use(await start(app))
+  const { page } = await chat(opened, [address, address])
+  const requests: string[] = []
+  page.on('request', (request) => requests.push(new URL(request.url()).pathname))
+  const source = await readFile(join(app, 'app.jsx'), 'utf8')
+  await writeFile(join(app, 'app.jsx'), source.replace('>Send<', '>Say it<'))
+  await page.waitForFunction(() => document.querySelector('form button')?.textContent === 'Say it', {
+    polling: 50,
+  })
+  await page.type('#text', 'after')
+  await page.keyboard.press('Enter')
+  await page.waitForFunction(() => document.querySelector('li:last-child')?.textContent === 'after', {
+    polling: 50,
+  })
+  assert.deepEqual(
+    requests.filter((path) => path.startsWith('/realtime/') && !/(messages|awareness)$/.test(path)),
+    [],
+  )
 })
 
 test('a chat on two Fastify servers that share a stream of NATS', async () => {

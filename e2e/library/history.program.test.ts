@@ -2,6 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { RoomMessage } from '../../client/connect.ts'
+import type { Crosswind } from '../../server/index.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
 import { start } from './testing.ts'
 
@@ -41,6 +43,32 @@ test('a channel is read backwards by HTTP and on the server, from the newest mes
   const before = own.messages[0]?.seq ?? 0
   const rest = await crosswind.readBack('room.1', { before, limit: 9 })
   assert.deepEqual([rest.messages.map(({ data }) => data), rest.hasEarlier], [[1, 2, 3, 4], false])
+})
+
+test('a client reads back, goes on from there, and misses nothing', async (t) => {
+  const { crosswind, open } = await start(t, { channels })
+  for (let data = 1; data <= 7; data += 1) await crosswind.publish('room.1', data)
+  const client = open()
+  const room = client.channel<number>('room.1')
+  const newest = await room.readBack({ limit: 3 })
+  assert.deepEqual([newest.messages.map(({ data }) => data), newest.hasEarlier], [[5, 6, 7], true])
+  const first = await room.readBack({ before: newest.messages[0]?.seq, limit: 9 })
+  assert.deepEqual([first.messages.map(({ data }) => data), first.hasEarlier], [[1, 2, 3, 4], false])
+  assert.deepEqual(newest, await crosswind.readBack('room.1', { limit: 3 }).then(withoutKinds))
+  await crosswind.publish('room.1', 8)
+  const [next] = await new Promise<readonly RoomMessage<number>[]>((resolve) =>
+    client.subscribe<number>('room.1', {
+      from: newest.cursor,
+      onMessage: (message) => resolve([message]),
+    }),
+  )
+  assert.equal(next?.data, 8)
+  await assert.rejects(room.readBack({ limit: 0 }), { code: 'bad-query', message: /limit is "0"/ })
+})
+
+const withoutKinds = ({ messages, ...page }: Awaited<ReturnType<Crosswind['readBack']>>) => ({
+  ...page,
+  messages: messages.map(({ kind: _, ...message }) => message),
 })
 
 test('a message says when it was published and accepted, alike to clients and to the application', async (t) => {

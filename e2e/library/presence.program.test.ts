@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
+import { z } from 'zod'
 import type { Presence } from '../../client/connect.ts'
 import { modes } from '../../protocol/modes.ts'
 import { nameOf, newKey } from '../clients/client.ts'
@@ -242,4 +243,32 @@ test('a state that cannot be compared as text is shown like any other, and break
       look()
     })
   assert.deepEqual([reader.state.status, late.state.status], ['open', 'open'])
+})
+
+test('a schema checks states: others see its output, and nothing of a state that does not fit', async (t) => {
+  const failures: unknown[] = []
+  const { open } = await start(t, {
+    channels: {
+      'room.*': { kind: 'json', presence: z.object({ name: z.string().trim() }) },
+      slow: { kind: 'json', presence: z.string().refine(async () => true) },
+    },
+    onFailure: (error) => failures.push(String(error)),
+  })
+  for (const mode of ['sse/1.1', 'websocket/1.1']) {
+    const ann = open({ modes: [mode] })
+    const reader = open().channel(`room.${mode.length}`)
+    const { presence } = ann.channel(`room.${mode.length}`)
+    presence.set({ name: ' Ann ', isRoot: true })
+    await untilShown(reader, [{ name: 'Ann' }])
+    presence.set({ name: 7 })
+    await untilShown(reader, [])
+    presence.set({ name: 'Ann' })
+    await untilShown(reader, [{ name: 'Ann' }])
+  }
+  const last = open()
+  last.channel('slow').presence.set('now')
+  last.channel('room.1').presence.set({ name: 'after' })
+  await untilShown(open().channel('room.1'), [{ name: 'after' }])
+  // A state is sent again with each stream.
+  assert.deepEqual([...new Set(failures)], ['Error: presence: the schema is asynchronous; it must not be.'])
 })

@@ -29,9 +29,11 @@ const compiled = ['js', 'ts']
 const others: Readonly<Record<string, string>> = {
   '': 'commands, configurations of other programs, and diagrams',
   html: 'the page of the quick start, which library/examples opens',
+  jsx: 'examples/react is such a page, and library/examples opens it',
   ini: 'a unit of systemd',
   json: 'parsed below',
   python: 'the client of docs/programs.md runs in conformance/protocol; reports/README.md reads a file',
+  svelte: 'examples/svelte is such a page, and library/examples opens it',
   sh: 'those of PROTOCOL.md and docs/programs.md run in conformance/protocol; others install packages',
   yaml: 'a workflow of GitHub',
 }
@@ -105,8 +107,10 @@ function moduleOf({ code, headings }: Found): string {
 
 /** Samples import each other by the names in their first lines. */
 function fileOf({ code, page, line, language }: Found): string {
-  const [, name] = /^\/\/ ([\w-]+)\.mjs\n/.exec(code) ?? []
-  return name === undefined ? `${page.replaceAll('/', '-')}-${line}.${language}.mts` : `${name}.mts`
+  const [, name] = /^\/\/ ([\w-]+\.m?[jt]s)\n/.exec(code) ?? []
+  return name === undefined
+    ? `${page.replaceAll('/', '-')}-${line}.${language}.mts`
+    : name.replace(/\.m?js$/, '.mts')
 }
 
 /** Errors of samples in JavaScript that in TypeScript would name types. */
@@ -134,6 +138,7 @@ test('samples of JavaScript and TypeScript compile', async (t) => {
     paths: {
       '@crosswind/client': [join(root, 'client/connect.ts')],
       '@crosswind/client/*': [join(root, 'client/*.ts')],
+      '@crosswind/react': [join(root, 'client/react/index.ts')],
       '@crosswind/server': [join(root, 'server/index.ts')],
       '@crosswind/server/*': [join(root, 'server/*.ts')],
     },

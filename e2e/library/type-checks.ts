@@ -15,6 +15,8 @@ import { LinkClock } from '@crosswind/client/clock'
 import { debug } from '@crosswind/client/debug'
 import { keptDrafts } from '@crosswind/client/drafts'
 import { sharedConnection } from '@crosswind/client/share'
+import { Stores } from '@crosswind/client/stores'
+import { hooksOf, useChannel } from '@crosswind/react'
 import {
   type Authorize,
   type Before,
@@ -22,6 +24,7 @@ import {
   type ClientListener,
   type Crosswind,
   createCrosswind,
+  defineChannels,
   type MessageListener,
   Refusal,
   serverOptions,
@@ -49,6 +52,42 @@ crosswind.on('error', (error) => console.log(error instanceof RefusedError, erro
 await room.publish({ text: 1 })
 // @ts-expect-error: modes are a list.
 connectOver('https://localhost/realtime', { transports: [sse], modes: 'sse/2' })
+
+const channels = defineChannels({
+  'chat.*': {
+    kind: 'json',
+    validate: z.object({ text: z.string(), at: z.string().transform(Number) }),
+    presence: z.object({ name: z.string() }),
+  },
+  wind: { kind: 'json' },
+})
+const declared = connect<typeof channels>('https://localhost/realtime')
+const chat = declared.channel('chat.1')
+chat.on('message', ({ data }) => console.log(data.text.length, data.at.toFixed()))
+await chat.publish({ text: 'hi', at: '1' })
+// @ts-expect-error: the schema takes a text.
+await chat.publish({ text: 'hi', at: 1 })
+chat.presence.set({ name: 'Ann' })
+for (const { name } of chat.presence.states.values()) console.log(name.length)
+// @ts-expect-error: the schema wants a name.
+chat.presence.set({ nam: 'Ann' })
+// @ts-expect-error: no such channel.
+declared.channel('chta.1')
+const name: string = options.modes?.[0] ?? ''
+declared.channel(\`chat.\${name}\`).on('message', ({ data }) => console.log(data.text.length))
+declared.channel<'up' | 'down'>(name).on('message', ({ data }) => console.log(data === 'up'))
+declared.channel<string>(name).on('message', ({ data }) => console.log(data.length))
+declared.subscribe('chat.1', { onMessage: ({ data }) => console.log(data.text.length) })
+crosswind.channel<string>(name).on('message', ({ data }) => console.log(data.length))
+// @ts-expect-error: nothing says what it carries.
+crosswind.channel('room.2').on('message', ({ data }) => console.log(data.length))
+const stores = new Stores(() => declared)
+console.log(stores.channel('chat.1').getSnapshot().messages[0]?.data.text.length)
+const hooks = hooksOf<typeof channels>()
+export const useChat = () => hooks.useChannel('chat.1').messages[0]?.data.text.length
+export const useOwn = () => useChannel<{ readonly text: string }>('room.1').messages[0]?.data.text.length
+// @ts-expect-error: no such code.
+crosswind.on('error', ({ code }) => console.log(code === 'outbox-ful'))
 
 declare module '@crosswind/server' {
   interface Bodies {
@@ -98,6 +137,12 @@ server.attach(createServer())
 server.attach(createSecureServer({ ...serverOptions(), cert: '', key: '' }))
 for await (const { data, cursor } of server.read('room.1')) console.log(data, cursor.length)
 
+const typed: Crosswind<typeof channels> = await createCrosswind({ path: '/realtime', channels, authorize: 'everyone' })
+await typed.publish('chat.1', { text: 'hi', at: '1' })
+// @ts-expect-error: the schema takes a text.
+await typed.publish('chat.1', { text: 1, at: '1' })
+for await (const { data } of typed.read('chat.1')) console.log(data.at.toFixed())
+
 printAs('json')
 const lines = output.with({ 'pump-started': 'info' })
 lines.say('pump-started', 'The pump runs.', { litres: 30 })
@@ -130,8 +175,10 @@ export async function checkTypes(
   resolution: (typeof resolutions)[number],
   hasYjs: boolean,
 ): Promise<string> {
-  const doors = await Promise.all(['client', 'server'].map((name) => doorsOf(app, `@crosswind/${name}`)))
-  const taken = doors.flat().filter((door) => hasYjs || !door.endsWith('/yjs'))
+  const doors = await Promise.all(
+    ['client', 'react', 'server'].map((name) => doorsOf(app, `@crosswind/${name}`)),
+  )
+  const taken = doors.flat().filter((door) => hasYjs || !/\/(yjs|document-store|document)$/.test(door))
   const compilerOptions = {
     strict: true,
     exactOptionalPropertyTypes: true,

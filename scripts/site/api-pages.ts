@@ -22,7 +22,7 @@ export async function apiPages(): Promise<Map<string, string>> {
   try {
     const pages = new Map<string, string>()
     const items: string[] = []
-    for (const name of packages)
+    for (const name of Object.keys(packages))
       for (const doors of sameDoors(await writeDeclarations(name, join(folder, name)))) {
         const [{ name: title, source, file }] = doors
         const page = title.replace('@crosswind/', '').replaceAll('/', '-')

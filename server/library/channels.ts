@@ -1,6 +1,7 @@
 // An application's rules for channels, and what it lets clients publish there.
 
 import { isDeepStrictEqual } from 'node:util'
+import { copyJson } from '../../protocol/json-data.ts'
 import {
   type AwarenessReport,
   type Bodies,
@@ -10,7 +11,7 @@ import {
   type Message,
 } from '../../protocol/messages.ts'
 import { idTaken, isRefusal, Refusal } from '../../protocol/refusal.ts'
-import type { Timers } from '../../protocol/time.ts'
+import { nothingPlanned, type Timers } from '../../protocol/time.ts'
 import { upsert } from '../../protocol/upsert.ts'
 import { refuseOthers } from '../../scripts/suggestion.ts'
 import {
@@ -53,6 +54,11 @@ export interface JsonRule {
   /** See `Before`. Not called for what the application itself publishes. */
   // A method: the application may say what data it gets.
   before?(message: Publication): Changed | Promise<Changed>
+  /**
+   * Schema of the states that clients show: others see its output. A state that does not fit is not shown. Must
+   * not be asynchronous.
+   */
+  readonly presence?: StandardSchema
   /** How much each of the channels keeps, if that is less than `limits` allow the whole log. */
   readonly keep?: Keep
   /**
@@ -68,6 +74,16 @@ export interface JsonRule {
 export interface YjsRule extends YjsRules {
   readonly kind: 'yjs'
 }
+
+/**
+ * Returns its argument, and keeps the types of names and schemas, for clients of the same language:
+ *
+ *     export const channels = defineChannels({ 'room.*': { kind: 'json', validate: schema } })
+ *     connect<typeof channels>(url)
+ */
+export const defineChannels = <const Rules extends Readonly<Record<string, ChannelRule>>>(
+  rules: Rules,
+): Rules => rules
 
 /** The settings that limit what the whole log keeps. */
 const keepLimits = {
@@ -265,7 +281,9 @@ function typeFrom(rule: ChannelRule, { isOwn: isOwnName, onFailure }: TypeParts)
   if (isYjs(rule)) return { name: 'yjs', kinds: {}, yjs: { owners: rule.owners === true } }
   const json: KindRules<'json'> = { body: jsonBody, ...dropping(rule) }
   const refuse = refuseChanges({ isOwn: isOwnName, isOpen: rule.changes === true })
-  return { name: 'json', kinds: { json, change: { body: changeBody, refuse } }, keep: rule.keep }
+  const kinds = { json, change: { body: changeBody, refuse } }
+  const { keep, presence } = rule
+  return { name: 'json', kinds, keep, ...(presence && { shows: shownBy(presence, onFailure) }) }
 }
 
 function dropping({ latest }: JsonRule): KindRules<'json'> {
@@ -278,9 +296,24 @@ interface TypeParts {
   readonly onFailure: (error: unknown) => void
 }
 
+/** Returns what the schema makes of a state; null, which shows nothing, if it does not fit. */
+const shownBy =
+  (schema: StandardSchema, onFailure: (error: unknown) => void): NonNullable<ChannelType['shows']> =>
+  (state) => {
+    try {
+      const result = schema['~standard'].validate(state)
+      if (!('then' in result)) return result.issues ? null : copyJson(result.value, 'presence: state')
+      result.then(nothingPlanned, nothingPlanned)
+      throw new Error('presence: the schema is asynchronous; it must not be.')
+    } catch (error) {
+      onFailure(error)
+      return null
+    }
+  }
+
 /** Fields that a rule of each kind may declare. */
 const ruleNames = {
-  json: ['kind', 'validate', 'before', 'keep', 'latest', 'changes'],
+  json: ['kind', 'validate', 'before', 'presence', 'keep', 'latest', 'changes'],
   yjs: ['kind', 'owners'],
 } as const
 
@@ -307,11 +340,13 @@ function checkRule(what: string, rule: ChannelRule): void {
     )
   if (before !== undefined && typeof before !== 'function')
     throw new Error(`${what}.before is ${JSON.stringify(before)}; it must be a function.`)
-  const schema: unknown = 'validate' in rule ? rule.validate : undefined
-  if (schema !== undefined && !isSchema(schema))
+  for (const name of ['validate', 'presence'] as const) {
+    const schema: unknown = Object(rule)[name]
+    if (schema === undefined || isSchema(schema)) continue
     throw new Error(
-      `${what}.validate is no Standard Schema (https://standardschema.dev), as zod's and others' are.`,
+      `${what}.${name} is no Standard Schema (https://standardschema.dev), as zod's and others' are.`,
     )
+  }
 }
 
 function isBy(latest: unknown): boolean {

@@ -3,6 +3,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Http2ServerResponse } from 'node:http2'
 import type { Doc } from 'yjs'
+import type { DataOf, SentOf } from '../../protocol/declared.ts'
 import type { HistoryPortion, HistoryUpdate } from '../../protocol/document-history.ts'
 import { contentOf, copyJson, dataIn } from '../../protocol/json-data.ts'
 import {
@@ -70,6 +71,29 @@ export interface ClientMovement {
 }
 
 export type ClientListener = (moved: ClientMovement) => unknown
+interface ReceivedPast<Data> {
+  readonly messages: readonly Received<Data>[]
+  /** The log's end. */
+  readonly cursor: string
+  readonly hasEarlier: boolean
+}
+
+/** The methods whose types follow the declaration. */
+interface Declaring<Declared> {
+  publish<Name extends string>(
+    channel: Name,
+    data: SentOf<Declared, Name>,
+    options?: Publishing,
+  ): Promise<Stored>
+  read<Name extends string>(
+    channel: Name,
+    options?: { readonly after?: number },
+  ): AsyncGenerator<Received<DataOf<Declared, Name>>>
+  readBack<Name extends string>(
+    channel: Name,
+    options?: { readonly before?: number; readonly limit?: number },
+  ): Promise<ReceivedPast<DataOf<Declared, Name>>>
+}
 
 /** A channel that has messages. */
 export interface ChannelInfo {
@@ -166,8 +190,12 @@ interface DocumentThreads<Own extends Tasks> {
 
 type Handlers = ReturnType<typeof handlersBelow>
 
-/** Its methods are bound: they may be passed on alone. */
-export class Crosswind {
+/**
+ * Its methods are bound: they may be passed on alone. `Declared`, the type of `channels`, gives what is
+ * published and read its types.
+ */
+// biome-ignore lint/suspicious/noExplicitAny: without a declaration it may stand for one with any.
+export class Crosswind<Declared = any> {
   /** A listener of Node's servers, and middleware of Connect and Express. */
   readonly handler: Handlers['handler']
   readonly express: Handlers['express']
@@ -394,7 +422,7 @@ export class Crosswind {
    * `from`: one of `reservedNames`, by default `server`. `at`: the message's time, ms since the epoch, by
    * default now.
    */
-  readonly publish = async (channel: string, data: unknown, options: Publishing = {}): Promise<Stored> => {
+  readonly publish: Declaring<Declared>['publish'] = async (channel, data, options = {}) => {
     const { kind, body } = this.#dataFor('publish', channel, data, options)
     return this.#store(channel, kind, body, options)
   }
@@ -477,12 +505,9 @@ export class Crosswind {
   }
 
   /** Yields the messages stored after a number, in order; ends at the newest. */
-  readonly read = (
-    channel: string,
-    { after = 0 }: { readonly after?: number } = {},
-  ): AsyncGenerator<Received> => this.#read(channel, after)
+  readonly read: Declaring<Declared>['read'] = (channel, { after = 0 } = {}) => this.#read(channel, after)
 
-  async *#read(channel: string, after: number): AsyncGenerator<Received> {
+  async *#read<Data>(channel: string, after: number): AsyncGenerator<Received<Data>> {
     this.#mustNotBeDocument(channel)
     const { log, health } = this.#engine.current
     for await (const { messages, cursor } of pagesAfter(log, channel, {
@@ -490,24 +515,22 @@ export class Crosswind {
       isWhole: this.#channels.isWhole(channel),
       mayRead: () => health.mustBeCurrent(),
     }))
-      yield* received(messages, cursor)
+      yield* received<Data>(messages, cursor)
   }
 
   /**
    * The newest messages stored before a number, in order: 50 of them, or `limit`, which is at most 500, and
-   * fewer if they exceed a megabyte. `hasEarlier` says whether to ask for those before them.
+   * fewer if they exceed a megabyte. `hasEarlier` says whether to ask for those before them; a client that was
+   * sent the newest continues at `cursor`.
    */
-  readonly readBack = async (
-    channel: string,
-    options: { readonly before?: number; readonly limit?: number } = {},
-  ): Promise<{ readonly messages: readonly Received[]; readonly hasEarlier: boolean }> => {
+  readonly readBack: Declaring<Declared>['readBack'] = async (channel, options = {}) => {
     refuseOthers('readBack', options, ['before', 'limit'])
     this.#mustNotBeDocument(channel)
     this.#channels.mustHaveMessages(channel)
     const { log, health } = this.#engine.current
     health.mustBeCurrent()
     const { messages, cursor, hasEarlier } = await pageBefore(log, channel, options)
-    return { messages: received(messages, cursor), hasEarlier }
+    return { messages: received(messages, cursor), cursor: formatCursor(cursor), hasEarlier }
   }
 
   /**
@@ -665,21 +688,22 @@ export class Crosswind {
 }
 
 /** Messages as an application gets them, without those of the log itself. */
-function received(messages: readonly Message[], head: Cursor): Received[] {
+/** The log does not know what the schema returned. */
+function received<Data>(messages: readonly Message[], head: Cursor): Received<Data>[] {
   return messages.flatMap((message) =>
     message.kind === 'erasure' ? [] : receivedFrom(message, formatCursor({ ...head, seq: message.seq })),
   )
 }
 
-function receivedFrom(message: Message, cursor: string): Received {
+function receivedFrom<Data>(message: Message, cursor: string): Received<Data> {
   const { id, channel, kind, seq, at, acceptedAt, from } = message
   const user = writerOf(message) ?? undefined
   const envelope = { id, channel, kind, seq, at, acceptedAt, cursor, from, user }
   // A copy: the application may change it.
-  if (!isKind(message, 'json')) return { ...envelope, data: structuredClone(message.body) }
+  if (!isKind(message, 'json')) return { ...envelope, data: structuredClone(message.body) as Data }
   const body = message.body instanceof KeptJson ? message.body.parse() : structuredClone(message.body)
   const { changedAt } = body
-  const data = dataIn(body)
+  const data = dataIn(body) as Data
   return changedAt === undefined ? { ...envelope, data } : { ...envelope, data, changedAt }
 }
 

@@ -6,11 +6,13 @@ export interface StandardSchema {
   readonly '~standard': {
     readonly version: 1
     readonly vendor: string
-    readonly validate: (value: unknown) => Result | Promise<Result>
+    readonly validate: (value: unknown) => SchemaResult | Promise<SchemaResult>
   }
 }
 
-type Result = { readonly value: unknown; readonly issues?: undefined } | { readonly issues: readonly Issue[] }
+export type SchemaResult =
+  | { readonly value: unknown; readonly issues?: undefined }
+  | { readonly issues: readonly Issue[] }
 
 interface Issue {
   readonly message: string

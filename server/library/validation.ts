@@ -11,7 +11,7 @@ import { refuseOthers } from '../../scripts/suggestion.ts'
 import type { EngineSettings } from '../config/engine-settings.ts'
 import { isChange } from '../log/changes.ts'
 import { keptBody, parsed } from '../log/kept-json.ts'
-import { inWords, type StandardSchema } from './standard-schema.ts'
+import { inWords, type SchemaResult, type StandardSchema } from './standard-schema.ts'
 
 /** What a client publishes: a message, or other data for an earlier one. */
 export interface Publication<Data = unknown> {
@@ -45,8 +45,6 @@ interface ValidationParts {
   /** Receives the errors of schemas and of `before`. */
   readonly onFailure: (error: unknown) => void
 }
-
-type Checked = Awaited<ReturnType<StandardSchema['~standard']['validate']>>
 
 const againAfterMs = 1000
 
@@ -82,7 +80,7 @@ export class Validation {
       const checked = schema['~standard'].validate(dataIn(draft.body))
       if (!('then' in checked)) return complete(draft, checked)
       this.#slow.add(schema)
-      const completed = Promise.resolve(checked as Promise<Checked>).then((result) => complete(draft, result))
+      const completed = Promise.resolve(checked).then((result) => complete(draft, result))
       const limited =
         account === null
           ? completed
@@ -160,7 +158,7 @@ export class Validation {
   }
 }
 
-function complete(draft: WithData, result: Checked): WithData {
+function complete(draft: WithData, result: SchemaResult): WithData {
   const { channel, id } = draft
   const [issue] = result.issues ?? []
   if (issue)

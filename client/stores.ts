@@ -1,0 +1,454 @@
+// The door for user interfaces: channels, presence and the connection as values that change.
+
+import type { AnyName, DataOf, DeclaredName, OwnStateOf, SentOf, StateOf } from '../protocol/declared.ts'
+import { nothingPlanned, type Timers } from '../protocol/time.ts'
+import { browserTimers } from './browser-services.ts'
+import type {
+  Channels,
+  ConnectionState,
+  Crosswind,
+  OpenChannel,
+  Past,
+  Place,
+  RoomChange,
+  RoomMessage,
+} from './connect.ts'
+import { attempt, type Off } from './listeners.ts'
+
+/** A value that changes, as `useSyncExternalStore` of React and Svelte take it. Its methods are bound. */
+export interface Store<Snapshot> {
+  /** Calls the listener at once and after each change. */
+  subscribe(listener: (snapshot: Snapshot) => void): Off
+  /** The same object until it changes. */
+  getSnapshot(): Snapshot
+  /** Before anything is connected: what a server renders. */
+  getServerSnapshot(): Snapshot
+}
+
+export interface ChannelSnapshot<Data> {
+  /** `loading` until the newest messages have come; `failed` if the channel cannot be read, or no longer. */
+  readonly status: 'loading' | 'ready' | 'failed'
+  /** In order. */
+  readonly messages: readonly RoomMessage<Data>[]
+  /** Whether the server may have messages before these. */
+  readonly hasEarlier: boolean
+  /** Why it failed. */
+  readonly error: unknown
+}
+
+export interface ChannelStore<Data, Sent = Data> extends Store<ChannelSnapshot<Data>> {
+  /** See `Room#publish`. */
+  publish(data: Sent): Promise<{ readonly seq: number }>
+  /** See `Room#change`. */
+  change(seq: number, data: Sent): Promise<{ readonly seq: number }>
+  /** See `Room#erase`. */
+  erase(seq: number): Promise<{ readonly seq: number }>
+  /** Adds as many as `limit` says. Resolves once they are there; rejects if they cannot be read. */
+  loadEarlier(): Promise<void>
+}
+
+export interface ChannelOptions<Data> extends Pick<Place, 'kind'> {
+  /** See `Place#from`. Default: the newest messages, as many as `limit`, and all that follow. */
+  readonly from?: string | undefined
+  /**
+   * Largest number of messages in the list, which loses its oldest: by default 100. Each `loadEarlier` adds
+   * to it.
+   */
+  readonly limit?: number | undefined
+  /** The newest messages, which the page was sent with: they are not requested. */
+  readonly initial?: Past<Data> | undefined
+}
+
+export interface PresenceSnapshot<State> {
+  /** As of `Presence`. */
+  readonly states: ReadonlyMap<string, State>
+  readonly users: ReadonlyMap<string, string>
+  /** Why the newest state was refused, or the channel cannot be read; null if all is well. */
+  readonly error: unknown
+}
+
+export interface PresenceStore<State, Own = State> extends Store<PresenceSnapshot<State>> {
+  /** Shows this client, as long as anybody subscribes. See `Presence#set`. */
+  set(state: Own | null): void
+}
+
+export interface ConnectionSnapshot extends ConnectionState {
+  /** Why the application refuses this client; null if it does not. */
+  readonly error: unknown
+}
+
+export interface ConnectionStore extends Store<ConnectionSnapshot> {
+  /** See `Channels#retry`. */
+  retry(): Promise<void>
+}
+
+/** A connection, whatever types it declares. */
+export type Opened = Channels & Pick<Crosswind, 'open'>
+
+/** What the stores of one name share while somebody subscribes, and until the next turn. */
+export abstract class Shared<Snapshot extends object> {
+  #snapshot: Snapshot
+  readonly #listeners = new Set<(snapshot: Snapshot) => void>()
+  #hasBegun = false
+  /** What `end` calls. */
+  protected readonly offs: Off[] = []
+
+  constructor(initial: Snapshot) {
+    this.#snapshot = initial
+  }
+
+  get snapshot(): Snapshot {
+    return this.#snapshot
+  }
+
+  get isWatched(): boolean {
+    return this.#listeners.size > 0
+  }
+
+  watch(listener: (snapshot: Snapshot) => void): Off {
+    // A function that is added twice is called twice.
+    const entry = (snapshot: Snapshot) => listener(snapshot)
+    this.#listeners.add(entry)
+    attempt(() => entry(this.#snapshot))
+    return () => this.#listeners.delete(entry)
+  }
+
+  start(connect: () => Opened): void {
+    if (this.#hasBegun) return
+    this.#hasBegun = true
+    try {
+      this.begin(connect())
+    } catch (error) {
+      this.fail(error)
+    }
+  }
+
+  end(): void {
+    for (const off of this.offs.splice(0)) off()
+  }
+
+  protected change(part: Partial<Snapshot>): void {
+    this.#snapshot = { ...this.#snapshot, ...part }
+    for (const listener of [...this.#listeners]) attempt(() => listener(this.#snapshot))
+  }
+
+  protected abstract begin(connection: Opened): void
+  protected abstract fail(error: unknown): void
+}
+
+const usualLimit = 100
+
+class ChannelList extends Shared<ChannelSnapshot<unknown>> {
+  readonly #name: string
+  readonly #options: ChannelOptions<unknown>
+  #channel: OpenChannel | null = null
+  #limit: number
+  #loading: Promise<void> | null = null
+
+  constructor(name: string, options: ChannelOptions<unknown>, initial: ChannelSnapshot<unknown>) {
+    super(initial)
+    this.#name = name
+    this.#options = options
+    this.#limit = Math.max(limitOf(options), initial.messages.length)
+  }
+
+  protected begin(connection: Opened): void {
+    const { initial, from = initial?.cursor } = this.#options
+    const channel = connection.open(this.#name, from)
+    this.#channel = channel
+    this.offs.push(channel.hold((error) => this.fail(error)))
+    if (from === undefined) this.#readNewest(channel).catch((error) => this.fail(error))
+    else this.#follow(channel, from)
+  }
+
+  async #readNewest(channel: OpenChannel): Promise<void> {
+    const { messages, hasEarlier, cursor } = await channel.readBack(this.#options.kind, {
+      limit: pageOf(this.#limit),
+    })
+    if (this.#channel !== channel) return
+    this.change({ messages, hasEarlier })
+    this.#follow(channel, cursor)
+  }
+
+  #follow(channel: OpenChannel, from: string): void {
+    const { kind } = this.#options
+    this.change({ status: 'ready' })
+    this.offs.push(
+      channel.subscribe({
+        from,
+        kind,
+        onMessage: (message) => this.#add(message),
+        onChange: (change) => this.#apply(change),
+        // What follows is all that the server has; its numbers may begin anew.
+        onGap: () => this.change({ messages: [], hasEarlier: false }),
+        onError: (error) => this.fail(error),
+      }),
+    )
+  }
+
+  #add(message: RoomMessage<unknown>): void {
+    const { messages, hasEarlier } = this.snapshot
+    if (message.seq <= (messages.at(-1)?.seq ?? 0)) return
+    const all = [...messages, message]
+    this.change({ messages: all.slice(-this.#limit), hasEarlier: hasEarlier || all.length > this.#limit })
+  }
+
+  #apply({ changes, data, acceptedAt: changedAt }: RoomChange<unknown>): void {
+    const { messages } = this.snapshot
+    if (messages.some(({ seq }) => seq === changes))
+      this.change({
+        messages: messages.map((one) => (one.seq === changes ? { ...one, data, changedAt } : one)),
+      })
+  }
+
+  loadEarlier(): Promise<void> {
+    this.#loading ??= this.#loadEarlier().finally(() => (this.#loading = null))
+    return this.#loading
+  }
+
+  async #loadEarlier(): Promise<void> {
+    const channel = this.#channel
+    const [oldest] = this.snapshot.messages
+    if (!channel || !this.snapshot.hasEarlier) return
+    const limit = limitOf(this.#options)
+    const place = { before: oldest?.seq, limit: pageOf(limit) }
+    const earlier = await channel.readBack(this.#options.kind, place)
+    const { messages } = this.snapshot
+    // Dropped by a gap, or by newer ones, meanwhile.
+    if (this.#channel !== channel || (oldest && messages[0] !== oldest)) return
+    const first = messages[0]?.seq ?? Number.POSITIVE_INFINITY
+    const older = earlier.messages.filter(({ seq }) => seq < first)
+    this.#limit = Math.max(this.#limit, messages.length + limit)
+    this.change({ messages: [...older, ...messages], hasEarlier: earlier.hasEarlier })
+  }
+
+  override end(): void {
+    this.#channel = null
+    super.end()
+  }
+
+  protected fail(error: unknown): void {
+    this.change({ status: 'failed', error })
+  }
+}
+
+const limitOf = ({ limit = usualLimit }: Pick<ChannelOptions<unknown>, 'limit'>) => limit
+
+/** The server returns at most 500 messages at once. */
+const pageOf = (limit: number) => Math.min(limit, 500)
+
+class PresenceList extends Shared<PresenceSnapshot<unknown>> {
+  readonly #name: string
+  #presence: OpenChannel['presence'] | null = null
+  #own: unknown = null
+
+  constructor(name: string, initial: PresenceSnapshot<unknown>) {
+    super(initial)
+    this.#name = name
+  }
+
+  protected begin(connection: Opened): void {
+    const channel = connection.open(this.#name)
+    const { presence } = channel
+    this.#presence = presence
+    const show = () => this.change({ states: new Map(presence.states), users: new Map(presence.users) })
+    this.offs.push(
+      presence.on('change', show),
+      presence.on('refused', (error) => this.change({ error })),
+      () => this.#own !== null && presence.set(null),
+      channel.hold((error) => this.fail(error)),
+    )
+    show()
+    if (this.#own !== null) presence.set(this.#own)
+  }
+
+  set(state: unknown): void {
+    this.#own = state
+    if (this.snapshot.error) this.change({ error: null })
+    this.#presence?.set(state)
+  }
+
+  protected fail(error: unknown): void {
+    this.change({ error, states: new Map(), users: new Map() })
+  }
+}
+
+class ConnectionStatus extends Shared<ConnectionSnapshot> {
+  protected begin(connection: Opened): void {
+    this.change(connection.state)
+    this.offs.push(
+      connection.on('state', (state) => {
+        this.change(state.status === 'open' ? { ...state, error: null } : state)
+      }),
+      connection.on('error', (error) => this.fail(error)),
+    )
+  }
+
+  protected fail(error: unknown): void {
+    this.change({ error })
+  }
+}
+
+const noChannel: ChannelSnapshot<never> = { status: 'loading', messages: [], hasEarlier: false, error: null }
+const nobody: PresenceSnapshot<unknown> = { states: new Map(), users: new Map(), error: null }
+const noConnection: ConnectionSnapshot = {
+  mode: '',
+  status: 'opening',
+  pending: 0,
+  reason: null,
+  error: null,
+}
+
+/**
+ * The stores of one connection, which is made when the first of them is subscribed to or used, in a browser:
+ *
+ *     const stores = new Stores(() => connect(new URL('/realtime', location)))
+ *     const room = stores.channel('room.1')
+ *     const off = room.subscribe(({ messages }) => show(messages))
+ *
+ * To make a store has no effect. Those of one name and the same options share what they have, from the first
+ * subscription to the last. What begins and what ends in one turn of the event loop takes effect after it: a
+ * component that is replaced, or mounted twice, does not reopen the stream.
+ */
+export class Stores<Declared = unknown> {
+  readonly connection: ConnectionStore
+  readonly #connect: () => Crosswind<Declared>
+  readonly #timers: Pick<Timers, 'later'>
+  readonly #shared = new Map<string, Shared<never>>()
+  #made: Crosswind<Declared> | null = null
+  #holds = 0
+  /** Nobody holds the connection any more. */
+  #isReleased = false
+  #isSettling = false
+
+  constructor(
+    connect: () => Crosswind<Declared>,
+    { timers = browserTimers }: { readonly timers?: Pick<Timers, 'later'> } = {},
+  ) {
+    this.#connect = connect
+    this.#timers = timers
+    this.connection = {
+      ...this.share('connection', noConnection, () => new ConnectionStatus(noConnection)),
+      retry: () => this.#connected().retry(),
+    }
+  }
+
+  channel<Name extends DeclaredName<Declared>>(
+    name: Name,
+    options?: ChannelOptions<DataOf<Declared, Name>>,
+  ): ChannelStore<DataOf<Declared, Name>, SentOf<Declared, Name>>
+  channel<Data>(name: AnyName<Declared, Data>, options?: ChannelOptions<Data>): ChannelStore<Data>
+  channel(name: string, options: ChannelOptions<unknown> = {}): ChannelStore<unknown> {
+    const { from, limit, kind, initial } = options
+    checkLimit(limit)
+    const begun: ChannelSnapshot<unknown> = initial
+      ? { status: 'ready', messages: initial.messages, hasEarlier: initial.hasEarlier, error: null }
+      : { ...noChannel, hasEarlier: from !== undefined && from !== 'start' }
+    const key = JSON.stringify(['channel', name, from, limit, kind])
+    return {
+      ...this.share(key, begun, () => new ChannelList(name, options, begun)),
+      publish: (data) => this.#send(name, (channel) => channel.publish(kind, data)),
+      change: (seq, data) => this.#send(name, (channel) => channel.change(seq, data)),
+      erase: (seq) => this.#send(name, (channel) => channel.erase(seq)),
+      loadEarlier: async () => this.#live<ChannelList>(key)?.loadEarlier(),
+    }
+  }
+
+  presence<Name extends DeclaredName<Declared>>(
+    name: Name,
+  ): PresenceStore<StateOf<Declared, Name>, OwnStateOf<Declared, Name>>
+  presence<State>(name: AnyName<Declared, State>): PresenceStore<State>
+  presence(name: string): PresenceStore<unknown> {
+    const key = JSON.stringify(['presence', name])
+    return {
+      ...this.share(key, nobody, () => new PresenceList(name, nobody)),
+      set: (state) => this.#live<PresenceList>(key)?.set(state),
+    }
+  }
+
+  /** For the package's other doors: a store of any kind. */
+  share<Snapshot extends object>(
+    key: string,
+    initial: Snapshot,
+    make: () => Shared<Snapshot>,
+  ): Store<Snapshot> {
+    const live = () => this.#live<Shared<Snapshot>>(key)
+    return {
+      getSnapshot: () => live()?.snapshot ?? initial,
+      getServerSnapshot: () => initial,
+      subscribe: (listener) => {
+        const shared = live() ?? make()
+        this.#shared.set(key, shared as unknown as Shared<never>)
+        const off = shared.watch(listener)
+        this.#settleSoon()
+        return () => {
+          off()
+          this.#settleSoon()
+        }
+      },
+    }
+  }
+
+  /** Keeps the connection until what it returns is called: a turn after the last, the connection is closed. */
+  hold(): Off {
+    this.#holds += 1
+    this.#isReleased = false
+    let isHeld = true
+    return () => {
+      if (!isHeld) return
+      isHeld = false
+      this.#holds -= 1
+      this.#isReleased = this.#holds === 0
+      this.#settleSoon()
+    }
+  }
+
+  #live<Kind>(key: string): Kind | undefined {
+    return this.#shared.get(key) as Kind | undefined
+  }
+
+  #connected(): Crosswind<Declared> {
+    this.#made ??= this.#connect()
+    return this.#made
+  }
+
+  async #send<Result>(name: string, send: (channel: OpenChannel) => Promise<Result>): Promise<Result> {
+    const channel = this.#connected().open(name)
+    // The refusal rejects what is published.
+    const release = channel.hold(nothingPlanned)
+    try {
+      return await send(channel)
+    } finally {
+      release()
+    }
+  }
+
+  #settleSoon(): void {
+    if (this.#isSettling) return
+    this.#isSettling = true
+    this.#timers.later(() => {
+      this.#isSettling = false
+      this.#settle()
+    }, 0)
+  }
+
+  /** Ends first: a connection has only so many channels. */
+  #settle(): void {
+    for (const [key, shared] of this.#shared)
+      if (!shared.isWatched) {
+        this.#shared.delete(key)
+        shared.end()
+      }
+    if (this.#isReleased) {
+      this.#isReleased = false
+      this.#made?.close()
+      this.#made = null
+    }
+    for (const shared of this.#shared.values()) shared.start(() => this.#connected())
+  }
+}
+
+function checkLimit(limit: number | undefined): void {
+  if (limit !== undefined && !(Number.isInteger(limit) && limit > 0))
+    throw new Error(`limit is ${limit}; it must be a whole number above 0.`)
+}

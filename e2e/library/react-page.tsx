@@ -1,0 +1,88 @@
+// The script of a page in StrictMode whose components a test mounts, replaces and unmounts.
+
+import { StrictMode } from 'react'
+import { flushSync } from 'react-dom'
+import { createRoot } from 'react-dom/client'
+import { type Crosswind, connect } from '../../client/connect.ts'
+import { useDocument } from '../../client/react/document.ts'
+import { ConnectionProvider, useChannel, useConnection, usePresence } from '../../client/react/index.ts'
+import { Shared } from '../../client/stores.ts'
+
+interface Said {
+  readonly text: string
+}
+
+function Chat({ name }: { readonly name: string }) {
+  const { status, messages, hasEarlier, loadEarlier } = useChannel<Said>(name, { limit: 5 })
+  const { states, set } = usePresence<string>(name)
+  door.loadEarlier = loadEarlier
+  door.show = set
+  return (
+    <section id={name.replace('.', '-')} data-status={status} data-earlier={hasEarlier}>
+      <p>{messages.map(({ data }) => data.text).join(' ')}</p>
+      <b>{[...states.values()].sort().join(' ')}</b>
+    </section>
+  )
+}
+
+function Page({ name }: { readonly name: string }) {
+  const { doc, isSynced, isSaved } = useDocument(name)
+  door.write = (text) => doc?.getText('text').insert(0, text)
+  return <i id={name.replace('.', '-')}>{`${isSynced} ${isSaved} ${doc?.getText('text')}`}</i>
+}
+
+function State() {
+  const { status, error } = useConnection()
+  return <u>{error ? (error as Error).message : status}</u>
+}
+
+const made: Crosswind[] = []
+const root = createRoot(document.body)
+
+/** What a test calls. */
+const door = {
+  made: () => made.length,
+  /** Of stores, and of the connection's channels. */
+  prototypes: (): readonly object[] => [
+    Shared.prototype,
+    Object.getPrototypeOf(made[0]?.open('room.stays') ?? null),
+  ],
+  // Those of the components that were rendered last.
+  loadEarlier: async (): Promise<void> => undefined,
+  show: (_state: string | null): void => undefined,
+  write: (_text: string): void => undefined,
+  /** Mounts a component for each channel, and unmounts all others; with another `key` all are mounted anew. */
+  mount(names: readonly string[], key = '') {
+    flushSync(() =>
+      root.render(
+        <StrictMode>
+          <ConnectionProvider connect={open}>
+            {names.map((name) =>
+              name.startsWith('doc.') ? (
+                <Page key={name + key} name={name} />
+              ) : (
+                <Chat key={name + key} name={name} />
+              ),
+            )}
+            <State />
+          </ConnectionProvider>
+        </StrictMode>,
+      ),
+    )
+  },
+  unmount: () => root.render(null),
+}
+
+function open() {
+  const opened = connect(new URL('/realtime', location.href), { modes: ['sse/1.1'] })
+  made.push(opened)
+  return opened
+}
+
+declare global {
+  interface Window {
+    hooks?: typeof door
+  }
+}
+
+window.hooks = door

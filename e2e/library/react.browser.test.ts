@@ -1,0 +1,153 @@
+// Hooks of React in a real window, in StrictMode: components that are mounted, replaced and unmounted.
+
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { after, before, type TestContext, test } from 'node:test'
+import { build } from 'esbuild'
+import { until } from '../browser/browser.ts'
+import { type MeasuredPage, openMeasuredPage } from '../browser/editing.ts'
+import { start } from './testing.ts'
+
+let page: MeasuredPage
+let script: Uint8Array
+before(async () => {
+  const { outputFiles } = await build({
+    entryPoints: [join(import.meta.dirname, 'react-page.tsx')],
+    bundle: true,
+    format: 'esm',
+    write: false,
+    jsx: 'automatic',
+    define: { 'process.env.NODE_ENV': '"development"' },
+  })
+  script = outputFiles[0]?.contents ?? assert.fail('the page was not built')
+  page = await openMeasuredPage()
+})
+after(() => page.close())
+
+async function serve(t: TestContext) {
+  const requests: string[] = []
+  const server = await start(t, {
+    channels: { 'room.*': { kind: 'json' }, 'doc.*': { kind: 'yjs' } },
+    application({ url }, response) {
+      response.setHeader('Content-Type', url === '/page.js' ? 'text/javascript' : 'text/html')
+      response.end(
+        url === '/page.js'
+          ? script
+          : '<!doctype html><link rel="icon" href="data:,"><body><script type="module" src="/page.js"></script>',
+      )
+    },
+    cuts(url) {
+      if (url.startsWith('/realtime/')) requests.push(url.slice('/realtime/'.length))
+      return false
+    },
+  })
+  t.after(() => page.page.goto('about:blank'))
+  await page.open(server.origin)
+  await page.page.waitForFunction(() => window.hooks, { polling: 50 })
+  const channels = () => server.crosswind.clients().flatMap((client) => client.channels)
+  return {
+    ...server,
+    /** The requests since the last call whose address begins so. */
+    requested: (beginning: string) => requests.splice(0).filter((url) => url.startsWith(beginning)),
+    untilChannels: (names: readonly string[]) =>
+      until(async () => channels().join() === names.join(), `the channels are not ${names}`),
+    say: (name: string, text: string) => server.crosswind.publish(name, { text }),
+    untilShown: (selector: string, text: string) =>
+      page.page.waitForFunction(
+        (where, wanted) => document.querySelector(where)?.textContent === wanted,
+        { polling: 50 },
+        selector,
+        text,
+      ),
+  }
+}
+
+const mount = (names: readonly string[], key?: string) =>
+  page.run((...given) => window.hooks?.mount(...given), names, key)
+
+test('a component in StrictMode opens one stream; its replacement keeps the stream and the messages', async (t) => {
+  const { say, untilShown, untilChannels, requested } = await serve(t)
+  for (const text of ['a', 'b', 'c', 'd', 'e', 'f', 'g']) await say('room.1', text)
+  await mount(['room.1'])
+  await untilShown('#room-1 p', 'c d e f g')
+  await untilShown('u', 'open')
+  await untilChannels(['room.1'])
+  const opened = requested('')
+  assert.deepEqual(
+    ['stream', 'channels/room.1?after', 'channels/room.1?before'].map(
+      (one) => opened.filter((url) => url.startsWith(one)).length,
+    ),
+    [1, 1, 1],
+  )
+  for (let times = 0; times < 20; times += 1) {
+    await mount(['room.1'], String(times))
+    await say('room.1', String(times))
+  }
+  await untilShown('#room-1 p', '15 16 17 18 19')
+  await page.run(() => window.hooks?.loadEarlier())
+  await untilShown('#room-1 p', '10 11 12 13 14 15 16 17 18 19')
+  assert.deepEqual(requested('stream'), [])
+  assert.deepEqual([await page.run(() => window.hooks?.made()), page.errors()], [1, []])
+})
+
+test('clients are shown while a component is mounted, and documents are shared', async (t) => {
+  const { open, untilShown, crosswind } = await serve(t)
+  await mount(['room.1', 'doc.1'])
+  const other = open().channel('room.1')
+  other.presence.set('Ann')
+  await untilShown('#room-1 b', 'Ann')
+  const shown = () => Array.from(other.presence.states.values())
+  await page.run(() => window.hooks?.show('Bob'))
+  await until(async () => shown().join() === 'Bob', 'the window is not shown')
+  await mount(['room.1', 'doc.1'], 'anew')
+  await untilShown('#doc-1', 'true true ')
+  await page.run(() => window.hooks?.write('text'))
+  await untilShown('#doc-1', 'true true text')
+  assert.equal((await crosswind.document('doc.1')).getText('text').toString(), 'text')
+  await mount(['doc.1'])
+  await until(async () => shown().length === 0, 'the window is still shown')
+})
+
+const ten = Array.from({ length: 10 }, (_nothing, place) => `room.${place}`)
+
+/** Mounts components so often beside one that stays, and waits for their channels; runs in the page. */
+async function comeAndGo(names: readonly string[], rounds: number) {
+  const turn = () => new Promise((resolve) => setTimeout(resolve))
+  for (let round = 0; round < rounds; round += 1) {
+    window.hooks?.mount(['room.stays', ...names])
+    while (document.querySelectorAll('[data-status="ready"]').length <= names.length) await turn()
+    window.hooks?.mount(['room.stays'])
+    await turn()
+  }
+  // React measures components while it is developed with.
+  performance.clearMeasures()
+  performance.clearResourceTimings()
+}
+
+test('a thousand components that come and go leave no channel, no listener and no memory', async (t) => {
+  const { untilChannels } = await serve(t)
+  const figures = async () => {
+    const { heapBytes } = await page.memory()
+    return { heapBytes, listeners: await page.eventListeners() }
+  }
+  await page.run(comeAndGo, ten, 10)
+  const before = await figures()
+  // StrictMode mounts each twice.
+  await page.run(comeAndGo, ten, 50)
+  await untilChannels(['room.stays'])
+  const later = await figures()
+  t.diagnostic(JSON.stringify({ before, later }))
+  // The stores of a channel, its presence and the connection.
+  assert.deepEqual(await page.countObjects(() => window.hooks?.prototypes() ?? []), [3, 1])
+  assert.ok(later.listeners <= before.listeners + 10)
+  // Compiled code remains.
+  assert.ok(later.heapBytes < before.heapBytes + 1_000_000)
+})
+
+test('a provider that is unmounted closes its connection, a moment later', async (t) => {
+  const { untilShown, crosswind } = await serve(t)
+  await mount(['room.1'])
+  await untilShown('u', 'open')
+  await page.run(() => window.hooks?.unmount())
+  await until(async () => crosswind.clients().length === 0, 'the client is still there')
+})

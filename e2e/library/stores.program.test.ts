@@ -1,0 +1,56 @@
+// Stores of user interfaces over a real server: what is written as the last subscription ends, and refusals.
+
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { documentStore } from '../../client/document-store.ts'
+import { type Store, Stores } from '../../client/stores.ts'
+import { nothingPlanned } from '../../protocol/time.ts'
+import { until } from '../browser/browser.ts'
+import { start } from './testing.ts'
+
+const channels = { 'room.*': { kind: 'json' }, 'doc.*': { kind: 'yjs' } } as const
+
+/** Subscribes until a snapshot is as wanted, and resolves to it and what ends the subscription. */
+async function shown<Snapshot>(store: Store<Snapshot>, is: (snapshot: Snapshot) => boolean) {
+  let off = nothingPlanned
+  const snapshot = await new Promise<Snapshot>((resolve) => {
+    off = store.subscribe((snapshot) => is(snapshot) && resolve(snapshot))
+  })
+  return { snapshot, off }
+}
+
+test('what is written to a document and a channel as the last subscription ends is stored', async (t) => {
+  const { open, crosswind } = await start(t, { channels })
+  const stores = new Stores(() => open())
+  const page = await shown(documentStore(stores, 'doc.1'), ({ isSynced }) => isSynced)
+  const room = stores.channel('room.1')
+  page.snapshot.doc?.getText('text').insert(0, 'last words')
+  const published = room.publish('last')
+  page.off()
+  const textOf = async () => (await crosswind.document('doc.1')).getText('text').toString()
+  await until(async () => (await textOf()) === 'last words', 'the document is not stored')
+  await published
+  const [message] = await Array.fromAsync(crosswind.read('room.1'))
+  assert.equal(message?.data, 'last')
+  const again = await shown(documentStore(stores, 'doc.1'), ({ isSynced }) => isSynced)
+  assert.notEqual(again.snapshot.doc, page.snapshot.doc)
+  assert.equal(again.snapshot.doc?.getText('text').toString(), 'last words')
+  again.off()
+})
+
+test('a channel, a presence and a document that may not be read say so, and the others go on', async (t) => {
+  const { open } = await start(t, {
+    channels,
+    authorize: () => ({ user: 'ann', read: ['room.1'], write: ['room.1'] }),
+  })
+  const stores = new Stores(() => open({ token: () => 'ann' }))
+  const list = await shown(stores.channel('room.1'), ({ status }) => status === 'ready')
+  assert.equal(list.snapshot.error, null)
+  for (const store of [stores.channel('room.2'), stores.presence('room.2'), documentStore(stores, 'doc.1')]) {
+    const { snapshot, off } = await shown<{ readonly error: unknown }>(store, ({ error }) => error !== null)
+    assert.equal((snapshot.error as { readonly code?: string }).code, 'not-invited-there')
+    off()
+  }
+  await assert.rejects(stores.channel('room.2').publish('x'), { code: 'not-invited-there' })
+  await stores.channel('room.1').publish('x')
+})
