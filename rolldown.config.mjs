@@ -1,4 +1,4 @@
-// Builds the library's two packages, with `protocol` in both, and the lab's.
+// Builds the library's packages, with `protocol` in the first two, and the lab's.
 
 import { cpSync, globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -24,6 +24,15 @@ const needsServer = /\/e2e\/bench\/(editor|frames|opening)-bench\.ts$/
 const withoutServer = "throw new Error('This bench takes a clone of the repository, whose server it times.')"
 
 const packageOf = (id) => id.match(/^(?:@[^/]+\/)?[^/]+/)[0]
+
+/** Imports a door by its package's name. */
+const byName = (door, id) => ({
+  name: 'door',
+  resolveId: (imported) => (door.test(imported) ? { id, external: true } : null),
+})
+
+/** Packages that bring a store for the log. */
+const stores = ['postgres']
 
 const common = { treeshake: { moduleSideEffects: false }, external: /^[^./]/ }
 
@@ -66,13 +75,7 @@ export default [
     input: 'client/yjs.ts',
     platform: 'browser',
     // By the package's name, which leads to the door for browsers or for Node.
-    plugins: [
-      {
-        name: 'door',
-        resolveId: (id) =>
-          /^\.\.?\/connect\.ts$/.test(id) ? { id: '@crosswind/client', external: true } : null,
-      },
-    ],
+    plugins: [byName(/^\.\.?\/connect\.ts$/, '@crosswind/client')],
     output: { file: 'client/dist/yjs.js' },
     transform: { target: 'es2023' },
   },
@@ -85,6 +88,7 @@ export default [
       program: 'server/program.ts',
       settings: 'server/settings.ts',
       shapes: 'server/shapes.ts',
+      storage: 'server/storage.ts',
       'yjs-tasks': 'server/document/yjs-tasks.ts',
       'log-copy-task': 'server/library/log-copy-task.ts',
     },
@@ -93,6 +97,15 @@ export default [
     output: { dir: 'server/dist', chunkFileNames: '[name].js' },
     transform: { target: 'node24' },
   },
+  // Beside the server, of which a program has one.
+  ...stores.map((name) => ({
+    ...common,
+    input: `server/${name}/index.ts`,
+    platform: 'node',
+    plugins: [byName(/^\.\.\/storage\.ts$/, '@crosswind/server/storage')],
+    output: { file: `server/${name}/dist/index.js` },
+    transform: { target: 'node24' },
+  })),
   {
     external: /^[^./]/,
     // File by file, because the lab starts programs and reads pages by their place.

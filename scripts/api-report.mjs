@@ -5,19 +5,18 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { root, runTool, StepFailure, showFailure, tool } from './child-process.mjs'
 import { joinedTypes } from './declarations.mjs'
-
-const packages = ['client', 'server']
+import { libraries } from './pack.mjs'
 
 /**
  * Lists the exports of a package's doors and all types that they refer to, each once. Sorted, and
  * without comments: moving a type to another file or rewording does not change it.
  */
-async function reportOf(name, folder) {
+async function reportOf(name, source, folder) {
   const declarations = join(folder, name)
-  await runTool(tool('tsc'), ['-p', name, '--removeComments', '--outDir', declarations], {
+  await runTool(tool('tsc'), ['-p', source, '--removeComments', '--outDir', declarations], {
     sentence: `The types of @crosswind/${name} could not be written.`,
   })
-  const { exports: doors } = JSON.parse(readFileSync(join(root, name, 'package.json'), 'utf8'))
+  const { exports: doors } = JSON.parse(readFileSync(join(root, source, 'package.json'), 'utf8'))
   const entry = join(declarations, 'doors.d.ts')
   const lines = Object.entries(doors).map(
     ([door, { types }]) => `export * as "${door}" from "${types.replace('./dist/types', '.')}"\n`,
@@ -33,8 +32,10 @@ async function reportOf(name, folder) {
 async function main(isCheck) {
   const folder = mkdtempSync(join(tmpdir(), 'crosswind-api-'))
   try {
-    const texts = await Promise.all(packages.map((name) => reportOf(name, folder)))
-    const changed = packages
+    const texts = await Promise.all(
+      Object.entries(libraries).map(([name, source]) => reportOf(name, source, folder)),
+    )
+    const changed = Object.keys(libraries)
       .map((name, index) => ({ path: `docs/api/${name}.d.ts`, text: texts[index] }))
       .filter(
         ({ path, text }) => !existsSync(join(root, path)) || readFileSync(join(root, path), 'utf8') !== text,

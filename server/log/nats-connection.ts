@@ -11,7 +11,7 @@ import {
   TimeoutError,
 } from '@nats-io/transport-node'
 import { type Bus, type LogFigures, type LogParts, StorageUnfit } from './log.ts'
-import { asError, type Waiting, whenReady } from './stream-log.ts'
+import { asError, noteReader, type Waiting, whenReady } from './stream-log.ts'
 
 export interface NatsSettings {
   /** `host:port` of any servers of the cluster. */
@@ -79,21 +79,15 @@ export async function connectToNats(
   }
 }
 
-/**
- * Uses core NATS, which stores nothing. An error in a callback would end the connection: a note that cannot be
- * used, such as one of another version, is reported.
- */
+/** Uses core NATS, which stores nothing. */
 function createBus(connection: NatsConnection, subject: string, onFailure: LogParts['onFailure']): Bus {
   return {
     post: (note) => connection.publish(subject, JSON.stringify(note)),
     follow(onNote, onReturned) {
+      const read = noteReader(onNote, onFailure)
       connection.subscribe(subject, {
         callback(error, note) {
-          try {
-            if (!error) onNote(note.json())
-          } catch (cause) {
-            onFailure(new Error('A note of another server cannot be used: is it of this version?', { cause }))
-          }
+          if (!error) read(note.string())
         },
       })
       void (async () => {

@@ -11,6 +11,7 @@ import {
   type LogParts,
   logUnavailable,
   lossHandlerFor,
+  type OnFailure,
   type Outage,
   StorageUnfit,
 } from './log.ts'
@@ -23,6 +24,7 @@ export type StoredDraft = Draft & { readonly acceptedAt: number }
 export interface Entry extends PromiseWithResolvers<number> {
   readonly draft: Draft
   readonly key: string
+  readonly acceptedAt: number
   /** A `StoredDraft`. */
   readonly payload: string
   readonly enteredAt: number
@@ -65,6 +67,17 @@ export async function whenReady<Result>(
         sayAt = now() + sayEachMs
       }
       await pause(retryMs)
+    }
+  }
+}
+
+/** An error in a callback could end the connection: a note that cannot be used, such as one of another version, is reported. */
+export function noteReader(onNote: (note: unknown) => void, onFailure: OnFailure) {
+  return (note: string): void => {
+    try {
+      onNote(JSON.parse(note))
+    } catch (cause) {
+      onFailure(new Error('A note of another server cannot be used: is it of this version?', { cause }))
     }
   }
 }
@@ -144,9 +157,10 @@ export abstract class StreamLog extends HistoryLog<Entry> {
   }
 
   protected refuse(entries: Iterable<Entry>, cause: unknown): void {
-    for (const { key, reject } of [...entries]) {
-      this.pending.delete(key)
-      reject(logUnavailable(cause))
+    for (const entry of [...entries]) {
+      if (this.pending.get(entry.key) !== entry) continue
+      this.pending.delete(entry.key)
+      entry.reject(logUnavailable(cause))
     }
   }
 
@@ -212,7 +226,8 @@ export abstract class StreamLog extends HistoryLog<Entry> {
     if (known !== null) return known
     const key = keyOf(draft)
     const payload = draftText(draft, acceptedAt)
-    const entry = { ...Promise.withResolvers<number>(), draft, key, payload, enteredAt: this.now() }
+    const enteredAt = this.now()
+    const entry = { ...Promise.withResolvers<number>(), draft, key, acceptedAt, payload, enteredAt }
     this.pending.set(key, entry)
     this.send(entry)
     return entry.promise

@@ -36,6 +36,8 @@ export class View {
   /** The number up to which each channel had dropped its messages before the start. */
   readonly #floors: ReadonlyMap<string, number>
   #erasing: Promise<void> | null = null
+  /** Purges of erased channels. */
+  #purging = Promise.resolve()
 
   constructor(parts: ViewParts, { floor, kept }: ViewStart) {
     const { limits, typeOf, now, onFailure, stream, memory } = parts
@@ -93,16 +95,18 @@ export class View {
     await this.#erasing
     this.history.close()
     await this.#kept.written().catch(this.#onFailure)
+    await this.#purging
     this.#database.close()
   }
 
   #eraseAll(channel: string, before: number): void {
     this.#kept.erase(channel, before)
     // Done last: while something is in the bucket, the next start erases the rest.
-    this.#kept
+    const purging = this.#kept
       .written()
       .then(() => this.#stream.purge(channel, before))
       .catch(this.#onFailure)
+    this.#purging = this.#purging.then(() => purging)
   }
 
   async #eraseSome(): Promise<void> {
