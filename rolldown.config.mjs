@@ -32,7 +32,7 @@ const byName = (door, id) => ({
 })
 
 /** Packages that bring a store for the log. */
-const stores = ['postgres']
+const stores = ['postgres', 'redis']
 
 const common = { treeshake: { moduleSideEffects: false }, external: /^[^./]/ }
 

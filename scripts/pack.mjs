@@ -6,7 +6,12 @@ import { root, runTool, step, tool } from './child-process.mjs'
 import { ensureInstalled } from './preparation.mjs'
 
 /** The folders of the packages that applications import. */
-export const libraries = { client: 'client', server: 'server', postgres: 'server/postgres' }
+export const libraries = {
+  client: 'client',
+  server: 'server',
+  postgres: 'server/postgres',
+  redis: 'server/redis',
+}
 const packages = { ...libraries, lab: 'e2e' }
 
 /** Resolves to the tarballs' folder. Throws StepFailure. */

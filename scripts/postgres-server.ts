@@ -49,11 +49,13 @@ const run = (name: string, ...args: string[]) =>
     cwd: '/',
   })
 
+/** What a killed process has written, the machine keeps: no test cuts the power. */
 const settings = (port: number) => `
 listen_addresses = '127.0.0.1'
 port = ${port}
 unix_socket_directories = ''
 shared_buffers = 16MB
+fsync = off
 `
 
 /** `more` is added to the configuration. Rejects if the program is not installed or does not start. */

@@ -187,6 +187,15 @@ pg_basebackup must be beside it:
   Fedora   dnf install postgresql-server
   macOS    brew install postgresql`,
   },
+  redis: {
+    programs: { CROSSWIND_REDIS_PROGRAM: ['redis-server'] },
+    packages: ['redis-server'],
+    advice: `The tests of the log in Redis need redis-server. Install it, or name its program in CROSSWIND_REDIS_PROGRAM:
+  Debian   apt-get install redis-server
+  Ubuntu   apt-get install redis-server
+  Fedora   dnf install redis
+  macOS    brew install redis`,
+  },
 }
 
 /** Installs Debian's packages if permitted. Resolves and rejects as `findPrograms` does. */

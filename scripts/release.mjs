@@ -12,13 +12,15 @@ export const versionedFiles = () =>
   [
     'package.json',
     'package-lock.json',
-    ...['client', 'server', 'server/postgres', 'e2e'].map((folder) => `${folder}/package.json`),
+    ...['client', 'server', 'server/postgres', 'server/redis', 'e2e'].map(
+      (folder) => `${folder}/package.json`,
+    ),
     ...['docs', 'examples', 'README.md'].flatMap(filesBelow),
   ].filter((path) => /\.(json|md)$/.test(path))
 
 /** Our own packages' versions, wherever a manifest, the lock or a command names them. */
 const repeated =
-  /("name": "(?:crosswind|@crosswind\/\w+)",\s*"version": "|"@crosswind\/\w+": "|crosswind-(?:client|lab|postgres|server)-)(\d[\w.-]*?)(?="|\.tgz)/g
+  /("name": "(?:crosswind|@crosswind\/\w+)",\s*"version": "|"@crosswind\/\w+": "|crosswind-(?:client|lab|postgres|redis|server)-)(\d[\w.-]*?)(?="|\.tgz)/g
 
 const read = (path) => readFileSync(join(root, path), 'utf8')
 

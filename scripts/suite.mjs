@@ -34,6 +34,7 @@ export async function runSuite(argv, tier) {
     ...(files.some(isFirefoxTest) && (await ensurePrograms('firefox'))),
     ...(files.some((file) => isBrokerTest(file) || isExampleTest(file)) && (await ensurePrograms('nats'))),
     ...(files.some(isBrokerTest) && (await ensurePrograms('postgres'))),
+    ...(files.some(isBrokerTest) && (await ensurePrograms('redis'))),
   }
   if (files.some(isSqsTest)) await ensureSqsServer()
   // Tests of the server's program and of the lab also serve the built page.

@@ -142,7 +142,7 @@ test('the log imports the protocol and its storage, and nothing else', () => {
 })
 
 /** Packages beside the server: each brings a store for its log. */
-const stores = { 'server/postgres/': 'pg' }
+const stores = { 'server/postgres/': 'pg', 'server/redis/': '@redis/client' }
 
 test('a package that brings a store imports its client and the door for it, and the server imports none', () => {
   const inTests = ['server/log/', 'scripts/', 'node:']
