@@ -4,16 +4,7 @@ import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises'
 import type { Message } from '../../protocol/messages.ts'
 import type { Random } from '../../protocol/time.ts'
 import { keptAsText, messageText } from './kept-json.ts'
-import {
-  type Bus,
-  keyOf,
-  type LogParts,
-  logUnavailable,
-  type Memory,
-  newEpoch,
-  type OpenedLog,
-  refusedForMs,
-} from './log.ts'
+import { type Bus, keyOf, type LogParts, type Memory, newEpoch, type OpenedLog, refusedForMs } from './log.ts'
 import type { LogStore, MessageMark, SharedStorage, StoreDraft, StoredText, StorePage } from './store.ts'
 import {
   asError,
@@ -146,7 +137,7 @@ class StoreLog extends StreamLog {
         await this.#take(page)
         if (page && this.history.head < page.head) continue
       } catch (error) {
-        this.away = asError(error).message
+        this.away = this.#clauseOf(error)
         await pause(retryMs)
         continue
       } finally {
@@ -196,6 +187,10 @@ class StoreLog extends StreamLog {
     this.lose(`the log of ${name} lost its newest messages`)
   }
 
+  #clauseOf(error: unknown): string {
+    return `${this.#storage.name}: ${asError(error).message}`
+  }
+
   #look(): void {
     const isSilent = this.#readingSince !== null && performance.now() - this.#readingSince > silentMs
     if (isSilent) this.away ??= `${this.#storage.name} does not answer`
@@ -222,10 +217,10 @@ class StoreLog extends StreamLog {
       try {
         await this.#append(batch)
       } catch (cause) {
-        const reason = asError(cause).message
-        if (this.away === null) this.notTaken(reason)
+        const reason = this.isLost ? this.away : this.#clauseOf(cause)
+        if (reason !== null && this.away === null) this.notTaken(reason)
         // Also refuses the drafts behind it: the senders repeat all of them, in order.
-        this.refuse([...batch, ...this.#waiting.splice(0)], cause)
+        this.refuse([...batch, ...this.#waiting.splice(0)], reason)
       }
     }
     this.#isSending = false
@@ -245,7 +240,7 @@ class StoreLog extends StreamLog {
     const endsAt = performance.now() + publishWithinMs
     let drafts = batch.map((entry) => ({ entry, draft: storeDraftOf(entry, null) }))
     while (drafts.length > 0) {
-      if (this.isLost) throw logUnavailable(this.away)
+      if (this.isLost) throw new Error('its log was replaced')
       const known = { epoch: this.epoch, head: this.history.head }
       const numbers = await this.#store
         .append(
@@ -257,7 +252,7 @@ class StoreLog extends StreamLog {
       if (numbers instanceof Error) {
         if (performance.now() + retryMs > endsAt) throw numbers
         await pause(retryMs)
-      } else if (numbers === null) throw new Error(`the log of ${this.#storage.name} was replaced`)
+      } else if (numbers === null) throw new Error('its log was replaced')
       // The store has a message that the view has dropped.
       else
         drafts = drafts.flatMap(({ entry }, index) => {

@@ -261,7 +261,7 @@ function query(
     } catch (error) {
       if (!(error instanceof DatabaseError) || error.code === codes.readOnly) await connection.drop(client)
       const isLate = error instanceof Error && error.message === 'Query read timeout'
-      throw isLate ? new Error('PostgreSQL does not answer, or waits for a standby') : error
+      throw isLate ? new Error('it does not answer, or waits for a standby') : error
     }
   })
 }

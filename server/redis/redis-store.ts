@@ -231,7 +231,7 @@ async function connect(address: string, onBroken: () => void): Promise<Client> {
 
 async function inTime<Answer>(answer: Promise<Answer>): Promise<Answer> {
   const late = Promise.withResolvers<never>()
-  const timer = setTimeout(() => late.reject(new Error('Redis does not answer')), answerWithinMs)
+  const timer = setTimeout(() => late.reject(new Error('it does not answer')), answerWithinMs)
   try {
     return await Promise.race([answer, late.promise])
   } finally {
