@@ -126,7 +126,7 @@ async function start(folder: string, more: string): Promise<TestPostgres> {
       '--dbname',
       from,
     )
-    return start(copy, '')
+    return start(copy, "synchronous_standby_names = ''")
   }
 
   try {

@@ -8,6 +8,7 @@ import { type ServerChange, testConfig } from '../../app/testing.ts'
 import { startNatsServer } from '../../scripts/nats-server.ts'
 import { startPostgresServer } from '../../scripts/postgres-server.ts'
 import { startRedisServer } from '../../scripts/redis-server.ts'
+import type { Storage } from '../../server/index.ts'
 import { postgres } from '../../server/postgres/index.ts'
 import { redis } from '../../server/redis/index.ts'
 
@@ -22,6 +23,18 @@ export interface Broker {
   readonly purge: (log: string) => Promise<void>
   readonly stop: () => Promise<void>
 }
+
+/** The storage of a server, with the log of this name. */
+const storages = {
+  NATS: (port, stream) => ({ kind: 'nats', servers: [`127.0.0.1:${port}`], stream }),
+  PostgreSQL: (port, schema) =>
+    postgres({ connectionString: `postgres://postgres@127.0.0.1:${port}/postgres`, schema }),
+  Redis: (port, prefix) => redis({ url: `redis://127.0.0.1:${port}`, prefix }),
+} satisfies Record<string, (port: number, log: string) => Storage>
+
+export type BrokerName = keyof typeof storages
+
+export const storageOn = (name: BrokerName, port: number, log: string): Storage => storages[name](port, log)
 
 async function startNats(): Promise<Broker> {
   const { address, kill, restart, stop, connect } = await startNatsServer()
@@ -47,9 +60,7 @@ async function startPostgres(): Promise<Broker> {
   const { url, port, kill, restart, stop } = await startPostgresServer()
   return {
     port,
-    serve: (schema, at = port) => ({
-      sharedStorage: postgres({ connectionString: url.replace(`:${port}/`, `:${at}/`), schema }),
-    }),
+    serve: (log, at = port) => ({ sharedStorage: storages.PostgreSQL(at, log) }),
     kill,
     restart,
     async purge(log) {
@@ -66,7 +77,7 @@ async function startRedis(): Promise<Broker> {
   const { url, port, kill, restart, stop } = await startRedisServer()
   return {
     port,
-    serve: (prefix, at = port) => ({ sharedStorage: redis({ url: `redis://127.0.0.1:${at}`, prefix }) }),
+    serve: (log, at = port) => ({ sharedStorage: storages.Redis(at, log) }),
     kill,
     restart,
     async purge(log) {
@@ -79,11 +90,15 @@ async function startRedis(): Promise<Broker> {
   }
 }
 
-const starts = { NATS: startNats, PostgreSQL: startPostgres, Redis: startRedis }
+const starts: Readonly<Record<BrokerName, () => Promise<Broker>>> = {
+  NATS: startNats,
+  PostgreSQL: startPostgres,
+  Redis: startRedis,
+}
 
 /** Calls `declare` for each broker, to declare tests, which may use the broker while they run. */
-export function onEachBroker(declare: (name: string, broker: () => Broker) => void): void {
-  for (const [name, start] of Object.entries(starts)) {
+export function onEachBroker(declare: (name: BrokerName, broker: () => Broker) => void): void {
+  for (const [name, start] of Object.entries(starts) as [BrokerName, () => Promise<Broker>][]) {
     let broker: Broker | null = null
     before(async () => {
       broker = await start()

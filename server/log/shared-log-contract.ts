@@ -201,7 +201,7 @@ export function testSharedLog(name: string, openShared: OpenShared, broker: Brok
 }
 
 /** As windows do. */
-async function appendUntilStored(log: Log, one: Draft): Promise<number> {
+export async function appendUntilStored(log: Log, one: Draft): Promise<number> {
   for (;;) {
     try {
       return await log.append(one, startMs)

@@ -5,7 +5,11 @@ import { ampleLimits, appendForever, toyTypes } from '../log/log-testing.ts'
 import { openStoreLog } from '../log/store-log.ts'
 import { postgres } from './index.ts'
 
-export const openPostgresLog = (url: string, schema: string, parts: LogParts): Promise<OpenedLog> =>
+export const openPostgresLog = (
+  url: string | readonly string[],
+  schema: string,
+  parts: LogParts,
+): Promise<OpenedLog> =>
   openStoreLog(postgres({ connectionString: url, schema }), { random: Math.random, ...parts })
 
 /** Node arguments; the first number is added. */

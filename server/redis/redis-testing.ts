@@ -5,8 +5,11 @@ import { ampleLimits, appendForever, toyTypes } from '../log/log-testing.ts'
 import { openStoreLog } from '../log/store-log.ts'
 import { redis } from './index.ts'
 
-export const openRedisLog = (url: string, prefix: string, parts: LogParts): Promise<OpenedLog> =>
-  openStoreLog(redis({ url, prefix }), { random: Math.random, ...parts })
+export const openRedisLog = (
+  url: string | readonly string[],
+  prefix: string,
+  parts: LogParts,
+): Promise<OpenedLog> => openStoreLog(redis({ url, prefix }), { random: Math.random, ...parts })
 
 /** Node arguments; the first number is added. */
 export const appenderFor = (url: string, prefix: string) => [import.meta.filename, url, prefix]
