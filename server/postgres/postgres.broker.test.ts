@@ -51,7 +51,7 @@ testModel(
     }
     return openOne(first)
   },
-  25,
+  10,
 )
 
 testSharedLog('postgres', open, { kill: () => server.kill(), restart: () => server.restart() })

@@ -48,7 +48,7 @@ testModel(
     }
     return openOne(first)
   },
-  25,
+  10,
 )
 
 testSharedLog('redis', open, { kill: () => server.kill(), restart: () => server.restart() })
