@@ -23,6 +23,8 @@ import {
 } from '../log/log-testing.ts'
 import { testPersistence } from '../log/persistence-contract.ts'
 import { openWatched, testSharedLog } from '../log/shared-log-contract.ts'
+import { testStore } from '../log/store-contract.ts'
+import { postgres } from './index.ts'
 import { appenderFor, openPostgresLog } from './postgres-testing.ts'
 
 let server: TestPostgres
@@ -38,6 +40,8 @@ function newSchema(): string {
 }
 
 const open = (schema: string, parts: LogParts) => openPostgresLog(server.url, schema, parts)
+
+testStore('postgres', () => postgres({ connectionString: server.url, schema: newSchema() }))
 
 testLogContract('postgres', async (parts) => (await open(newSchema(), parts)).log)
 

@@ -20,6 +20,8 @@ import {
 } from '../log/log-testing.ts'
 import { testPersistence } from '../log/persistence-contract.ts'
 import { openWatched, testSharedLog } from '../log/shared-log-contract.ts'
+import { testStore } from '../log/store-contract.ts'
+import { redis } from './index.ts'
 import { appenderFor, openRedisLog } from './redis-testing.ts'
 
 let server: TestRedis
@@ -35,6 +37,8 @@ function newPrefix(): string {
 }
 
 const open = (prefix: string, parts: LogParts) => openRedisLog(server.url, prefix, parts)
+
+testStore('redis', () => redis({ url: server.url, prefix: newPrefix() }))
 
 testLogContract('redis', async (parts) => (await open(newPrefix(), parts)).log)
 
