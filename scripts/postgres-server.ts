@@ -2,7 +2,7 @@
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { appendFileSync, chownSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { appendFileSync, chownSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -103,7 +103,6 @@ async function start(folder: string, more: string): Promise<TestPostgres> {
     const own = childrenOf(child.pid)
     child.kill('SIGKILL')
     await exited
-    // Otherwise they would end by themselves, some time later.
     for (const pid of own) endProcess(pid)
   }
 
@@ -161,9 +160,10 @@ async function untilReady(child: ChildProcess): Promise<void> {
   throw new Error(`PostgreSQL did not start: ${lines.join('\n')}`)
 }
 
+/** Known on Linux; elsewhere they end by themselves, some time after their parent. */
 function childrenOf(pid: number): number[] {
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
-  return children.split(' ').filter(Boolean).map(Number)
+  const file = `/proc/${pid}/task/${pid}/children`
+  return existsSync(file) ? readFileSync(file, 'utf8').split(' ').filter(Boolean).map(Number) : []
 }
 
 function endProcess(pid: number): void {

@@ -11,7 +11,7 @@ import {
   TimeoutError,
 } from '@nats-io/transport-node'
 import { type Bus, type LogFigures, type LogParts, StorageUnfit } from './log.ts'
-import { asError, noteReader, type Waiting, whenReady } from './stream-log.ts'
+import { asError, figuresWithinMs, noteReader, type Waiting, whenReady } from './stream-log.ts'
 
 export interface NatsSettings {
   /** `host:port` of any servers of the cluster. */
@@ -27,8 +27,6 @@ export interface NatsSettings {
 export const envelopeBytes = 1024
 
 const connectWithinMs = 5000
-/** See `LogFigures`. */
-const figuresWithinMs = 300
 /** After two of these pings without an answer, the connection counts as broken. */
 const pingEachMs = 1000
 

@@ -4,11 +4,21 @@ import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises'
 import type { Message } from '../../protocol/messages.ts'
 import type { Random } from '../../protocol/time.ts'
 import { keptAsText, messageText } from './kept-json.ts'
-import { type Bus, keyOf, type LogParts, type Memory, newEpoch, type OpenedLog, refusedForMs } from './log.ts'
+import {
+  type Bus,
+  keyOf,
+  type LogFigures,
+  type LogParts,
+  type Memory,
+  newEpoch,
+  type OpenedLog,
+  refusedForMs,
+} from './log.ts'
 import type { LogStore, MessageMark, SharedStorage, StoreDraft, StoredText, StorePage } from './store.ts'
 import {
   asError,
   type Entry,
+  figuresWithinMs,
   noteReader,
   publishWithinMs,
   retryMs,
@@ -54,11 +64,18 @@ export async function openStoreLog(storage: SharedStorage, parts: StoreLogParts)
     const loaded = await whenReady(`the messages of ${place}`, parts, () => load(store, parts))
     log = new StoreLog(storage, store, parts, loaded)
     const { outage, lost } = log
-    return { log, bus, outage, lost, figures: () => store.figures().catch(() => ({})) }
+    return { log, bus, outage, lost, figures: () => figuresOf(store) }
   } catch (error) {
     await store.close()
     throw error
   }
+}
+
+async function figuresOf(store: LogStore): Promise<LogFigures> {
+  return Promise.race([
+    store.figures().catch(() => ({})),
+    pause<LogFigures>(figuresWithinMs, {}, { ref: false }),
+  ])
 }
 
 interface Loaded {

@@ -36,6 +36,8 @@ export const publishWithinMs = 5000
 export const deliverWithinMs = 5000
 export const undelivered = 'the stream does not deliver messages that it accepted'
 
+/** See `LogFigures`. */
+export const figuresWithinMs = 300
 /** Deadline for receiving what another server has received already. */
 const hearWithinMs = 2000
 const hearAgainMs = 5

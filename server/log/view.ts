@@ -22,7 +22,7 @@ interface ViewParts extends LogParts {
 }
 
 /** The state before the stream's first message. */
-export interface ViewStart {
+interface ViewStart {
   readonly floor: number
   readonly kept: readonly KeptMessage[]
 }
