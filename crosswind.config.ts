@@ -70,7 +70,7 @@ export default defineConfig({
     streamsPerSession: 100, // of one HTTP/2 connection; limits its windows too
     logMessages: 10_000_000, // messages kept by a log on disk
     logBytes: 2_147_483_648, // their bytes
-    memoryMessages: 100_000, // messages kept by a log in memory, or by a server of a NATS stream
+    memoryMessages: 100_000, // messages kept by a log in memory, or by a server of a shared log
     memoryBytes: 167_772_160, // their bytes
     logHours: 168, // and their age
     documentBytes: 16_777_216, // largest shared document; beyond it only deletions are stored

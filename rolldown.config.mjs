@@ -25,14 +25,19 @@ const withoutServer = "throw new Error('This bench takes a clone of the reposito
 
 const packageOf = (id) => id.match(/^(?:@[^/]+\/)?[^/]+/)[0]
 
-/** Imports doors of the client by their packages' names, which lead to the files for browsers or for Node. */
-const doors = {
+/** Imports doors by their package's name: the client's leads to the files for browsers or for Node. */
+const doorsOf = (name, doors) => ({
   name: 'doors',
   resolveId(id, importer) {
-    const [, door] = /^\.\.?\/(follow|stores|yjs|document-store)\.ts$/.exec(id) ?? []
-    return door && importer ? { id: `@crosswind/client/${door}`, external: true } : null
+    const [, door = ''] = /^\.\.?\/([\w-]+)\.ts$/.exec(id) ?? []
+    return importer && doors.includes(door) ? { id: `@crosswind/${name}/${door}`, external: true } : null
   },
-}
+})
+
+const doors = doorsOf('client', ['follow', 'stores', 'yjs', 'document-store'])
+
+/** Packages that bring a store for the log. */
+const stores = ['postgres', 'redis']
 
 const common = { treeshake: { moduleSideEffects: false }, external: /^[^./]/ }
 
@@ -106,6 +111,7 @@ export default [
       program: 'server/program.ts',
       settings: 'server/settings.ts',
       shapes: 'server/shapes.ts',
+      storage: 'server/storage.ts',
       'yjs-tasks': 'server/document/yjs-tasks.ts',
       'log-copy-task': 'server/library/log-copy-task.ts',
     },
@@ -114,6 +120,15 @@ export default [
     output: { dir: 'server/dist', chunkFileNames: '[name].js' },
     transform: { target: 'node22.19' },
   },
+  // Beside the server, of which a program has one.
+  ...stores.map((name) => ({
+    ...common,
+    input: `server/${name}/index.ts`,
+    platform: 'node',
+    plugins: [doorsOf('server', ['storage'])],
+    output: { file: `server/${name}/dist/index.js` },
+    transform: { target: 'node22.19' },
+  })),
   {
     external: /^[^./]/,
     // File by file, because the lab starts programs and reads pages by their place.

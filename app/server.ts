@@ -11,6 +11,7 @@ import {
   createCrosswind,
   type Listening,
   type ReadableLog,
+  type SharedStorage,
   type Storage,
 } from '../server/index.ts'
 import { Access, isOpenTo, loadKey } from './access.ts'
@@ -40,6 +41,8 @@ interface ServerParts {
   readonly root: string
   /** Port of a front on the same hosts, which serves HTTP/3. */
   readonly frontPort?: number | null
+  /** Where messages are stored, instead of where the settings say. */
+  readonly sharedStorage?: SharedStorage | undefined
   /** Ends a start that waits for its broker: it then rejects. */
   readonly signal?: AbortSignal | undefined
 }
@@ -72,7 +75,7 @@ const timers = processTimers
  * unavailable or the web app is not built.
  */
 export async function startServer(parts: ServerParts): Promise<Server> {
-  const { config, tls, root, webFolder, frontPort = null, signal } = parts
+  const { config, tls, root, webFolder, frontPort = null, sharedStorage, signal } = parts
   const ports: Ports = { '2': config.port, '1.1': config.http1Port }
   if (frontPort !== null) ports['3'] = frontPort
   const key = await loadKey(config, root)
@@ -100,7 +103,7 @@ export async function startServer(parts: ServerParts): Promise<Server> {
       ? 'everyone'
       : ({ headers, token }) => access.permitFor({ cookie: headers.cookie, token }),
     secret: createHmac('sha256', key).update('tickets').digest('base64url'),
-    storage: storageOf(config, root),
+    storage: sharedStorage ?? storageOf(config, root),
     workers: config.workers,
     limits: config.limits,
     heartbeatMs: config.heartbeatMs,

@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { ensureCertificate } from '../certs/certificate.ts'
 import { processTimers } from '../scripts/process.ts'
+import type { SharedStorage } from '../server/index.ts'
 import { invitationLink, loadKey, makeInvitation, type Permission } from './access.ts'
 import { type Config, defaultConfig } from './config/config.ts'
-
 import { type Server, startServer } from './server.ts'
 
 export const testConfig: Config = {
@@ -68,9 +68,12 @@ export function stopClock(t: TestContext) {
 
 const page = '<!doctype html><script type="application/json" id="settings">null</script>'
 
+/** Settings that differ from `testConfig`, and the storage of a package. */
+export type ServerChange = Partial<Config> & { readonly sharedStorage?: SharedStorage }
+
 /** `webFolder` is one with an empty page by default. */
 export async function startTestServer(
-  change: Partial<Config> = {},
+  { sharedStorage, ...change }: ServerChange = {},
   webFolder?: string | URL,
   signal?: AbortSignal,
 ): Promise<TestServer> {
@@ -83,6 +86,7 @@ export async function startTestServer(
     tls,
     webFolder: webFolder ?? folder,
     root: folder,
+    sharedStorage,
     signal,
   })
   const ca = tls.cert

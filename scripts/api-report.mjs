@@ -4,7 +4,8 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { root, StepFailure, showFailure } from './child-process.mjs'
-import { joinedTypes, packages, writeDeclarations } from './declarations.mjs'
+import { joinedTypes, writeDeclarations } from './declarations.mjs'
+import { libraries } from './libraries.mjs'
 
 /**
  * Lists the exports of a package's doors and all types that they refer to, each once. Sorted, and
@@ -28,7 +29,7 @@ async function reportOf(name, folder) {
 async function main(isCheck) {
   const folder = mkdtempSync(join(tmpdir(), 'crosswind-api-'))
   try {
-    const all = Object.keys(packages)
+    const all = Object.keys(libraries)
     const texts = await Promise.all(all.map((name) => reportOf(name, folder)))
     const changed = all
       .map((name, index) => ({ path: `docs/api/${name}.d.ts`, text: texts[index] }))

@@ -1,7 +1,5 @@
 // Types of declarations.mjs for TypeScript.
 
-export const packages: readonly string[]
-
 export interface Door {
   /** `@crosswind/client/yjs` */
   readonly name: string

@@ -5,13 +5,11 @@ import { join } from 'node:path'
 import { rolldown } from 'rolldown'
 import { dts } from 'rolldown-plugin-dts'
 import { root, runTool, tool } from './child-process.mjs'
-
-/** The folder of each package with types. */
-export const packages = { client: 'client', react: 'client/react', server: 'server' }
+import { libraries } from './libraries.mjs'
 
 /** Resolves to the package's doors. Rejects with StepFailure. */
 export async function writeDeclarations(name, folder, options = []) {
-  const source = packages[name]
+  const source = libraries[name]
   await runTool(tool('tsc'), ['-p', source, ...options, '--outDir', folder], {
     sentence: `The types of @crosswind/${name} could not be written.`,
   })

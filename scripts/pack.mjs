@@ -3,11 +3,11 @@
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { root, runTool, step, tool } from './child-process.mjs'
+import { libraries } from './libraries.mjs'
 import { ensureInstalled, inTurn } from './preparation.mjs'
 
-/** The folder of each package. The lab has no types: nothing imports it. */
-const packages = { client: 'client', react: 'client/react', server: 'server', lab: 'e2e' }
-const withTypes = ['client', 'client/react', 'server']
+/** Nothing imports the lab: it has no types. */
+const packages = { ...libraries, lab: 'e2e' }
 
 /** Resolves to the tarballs' folder. Throws StepFailure. */
 export async function pack(folder = join(root, 'dist')) {
@@ -22,11 +22,11 @@ async function buildInto(folder) {
     for (const source of Object.values(packages))
       rmSync(join(root, source, 'dist'), { recursive: true, force: true })
     await runTool(tool('rolldown'), ['-c', 'rolldown.config.mjs'], { sentence })
-    for (const folder of withTypes) {
-      await runTool(tool('tsc'), ['-p', folder], { sentence })
-      nameBuiltFiles(join(root, folder, 'dist/types'))
+    for (const [name, source] of Object.entries(libraries)) {
+      await runTool(tool('tsc'), ['-p', source], { sentence })
+      nameBuiltFiles(join(root, source, 'dist/types'))
+      if (name !== 'client') await joinTypes(source)
     }
-    for (const folder of ['client/react', 'server']) await joinTypes(folder)
   })
   mkdirSync(folder, { recursive: true })
   for (const [name, source] of Object.entries(packages))
@@ -39,13 +39,13 @@ async function buildInto(folder) {
 }
 
 /** Leaves one file for each door: what it does not name needs no types of other packages, such as Koa's. */
-async function joinTypes(name) {
+async function joinTypes(source) {
   // Node runs this script before the packages are installed.
   const { joinedTypes } = await import('./declarations.mjs')
-  const folder = join(root, name, 'dist/types')
-  const manifest = readFileSync(join(root, name, 'package.json'), 'utf8')
-  const { exports: doors, peerDependenciesMeta } = JSON.parse(manifest)
-  const files = Object.values(doors).map(({ types }) => join(root, name, types))
+  const folder = join(root, source, 'dist/types')
+  const manifest = readFileSync(join(root, source, 'package.json'), 'utf8')
+  const { exports: doors, peerDependenciesMeta = {} } = JSON.parse(manifest)
+  const files = Object.values(doors).map(({ types }) => join(root, source, types))
   const texts = await Promise.all(files.map((file) => joinedTypes(file)))
   rmSync(folder, { recursive: true })
   const optional = Object.keys(peerDependenciesMeta)

@@ -179,6 +179,25 @@ const needed = {
   macOS    brew install nats-server
   Windows  winget install NATSAuthors.NATSServer`,
   },
+  postgres: {
+    programs: { CROSSWIND_POSTGRES_PROGRAM: ['postgres'] },
+    packages: ['postgresql'],
+    advice: `The tests of the log in PostgreSQL need its server. Install it, or name its program in CROSSWIND_POSTGRES_PROGRAM; initdb and
+pg_basebackup must be beside it:
+  Debian   apt-get install postgresql
+  Ubuntu   apt-get install postgresql
+  Fedora   dnf install postgresql-server
+  macOS    brew install postgresql`,
+  },
+  redis: {
+    programs: { CROSSWIND_REDIS_PROGRAM: ['redis-server'] },
+    packages: ['redis-server'],
+    advice: `The tests of the log in Redis need redis-server. Install it, or name its program in CROSSWIND_REDIS_PROGRAM:
+  Debian   apt-get install redis-server
+  Ubuntu   apt-get install redis-server
+  Fedora   dnf install redis
+  macOS    brew install redis`,
+  },
 }
 
 /** Installs Debian's packages if permitted. Resolves and rejects as `findPrograms` does. */
@@ -233,8 +252,11 @@ export function findPrograms(name, env = process.env, folders = programFolders()
   return found
 }
 
-/** Debian keeps servers in a folder that is not in everyone's PATH. */
-const programFolders = () => [...outerPath(), '/usr/sbin']
+/** Debian keeps servers in folders that are not in everyone's PATH: PostgreSQL's in one for each version. */
+const programFolders = () => [...outerPath(), '/usr/sbin', ...postgresFolders('/usr/lib/postgresql')]
+
+const postgresFolders = (folder) =>
+  existsSync(folder) ? readdirSync(folder).map((version) => join(folder, version, 'bin')) : []
 
 function lookUp(name, env = process.env, folders = programFolders()) {
   const found = Object.entries(needed[name].programs).map(([variable, names]) => [

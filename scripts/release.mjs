@@ -5,6 +5,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root, runTool, StepFailure, tool } from './child-process.mjs'
+import { libraries } from './libraries.mjs'
 import { filesBelow } from './preparation.mjs'
 
 /** package.json, and the files that repeat its version. */
@@ -12,13 +13,13 @@ export const versionedFiles = () =>
   [
     'package.json',
     'package-lock.json',
-    ...['client', 'client/react', 'server', 'e2e'].map((folder) => `${folder}/package.json`),
+    ...[...Object.values(libraries), 'e2e'].map((folder) => `${folder}/package.json`),
     ...['docs', 'examples', 'README.md'].flatMap(filesBelow),
   ].filter((path) => /\.(json|md)$/.test(path))
 
 /** Our own packages' versions, wherever a manifest, the lock or a command names them. */
 const repeated =
-  /("name": "(?:crosswind|@crosswind\/\w+)",\s*"version": "|"@crosswind\/\w+": "|crosswind-(?:client|lab|react|server)-)(\d[\w.-]*?)(?="|\.tgz)/g
+  /("name": "(?:crosswind|@crosswind\/\w+)",\s*"version": "|"@crosswind\/\w+": "|crosswind-(?:client|lab|postgres|react|redis|server)-)(\d[\w.-]*?)(?="|\.tgz)/g
 
 const read = (path) => readFileSync(join(root, path), 'utf8')
 

@@ -1,7 +1,7 @@
 // The test suite in three tiers: `npm run check`, `npm test` and `npm run test:all`.
 
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import os from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -33,6 +33,8 @@ export async function runSuite(argv, tier) {
     ...(files.some(isChromiumTest) && (await ensurePrograms('chromium'))),
     ...(files.some(isFirefoxTest) && (await ensurePrograms('firefox'))),
     ...(files.some((file) => isBrokerTest(file) || isExampleTest(file)) && (await ensurePrograms('nats'))),
+    ...(files.some(isBrokerTest) && (await ensurePrograms('postgres'))),
+    ...(files.some(isBrokerTest) && (await ensurePrograms('redis'))),
   }
   if (files.some(isSqsTest)) await ensureSqsServer()
   // Tests of the server's program and of the lab also serve the built page.
@@ -63,7 +65,7 @@ const isProgramTest = (file) => /\.(browser|firefox|broker|program|pty)\.test\.t
 const isFirefoxTest = (file) => file.endsWith('.firefox.test.ts')
 /** Some of Firefox's tests open Chromium beside it; pseudo-terminals need socat, which comes with it. */
 const isChromiumTest = (file) => /\.(browser|firefox|pty)\.test\.ts$/.test(file)
-/** Tests of logs on other servers, such as NATS. */
+/** Tests of logs on other servers, such as NATS or PostgreSQL. */
 const isBrokerTest = (file) => file.endsWith('.broker.test.ts')
 /** One of the examples needs NATS. */
 const isExampleTest = (file) => /\/examples\.(long\.)?browser\.test\.ts$/.test(file)
@@ -98,6 +100,8 @@ function seedOfRun(given = process.env.CROSSWIND_SEED) {
 /** Everything that a run leaves behind, also browsers that were killed, is in one folder. */
 async function inRunFolder(work) {
   const folder = mkdtempSync(join(os.tmpdir(), 'crosswind-run-'))
+  // PostgreSQL, which refuses to run as root, has its data there, too.
+  chmodSync(folder, 0o711)
   try {
     return await work(folder)
   } finally {

@@ -141,6 +141,25 @@ test('the log imports the protocol and its storage, and nothing else', () => {
   )
 })
 
+/** Packages beside the server: each brings a store for its log. */
+const stores = { 'server/postgres/': 'pg', 'server/redis/': '@redis/client' }
+
+test('a package that brings a store imports its client and the door for it, and the server imports none', () => {
+  const inTests = ['server/log/', 'scripts/', 'node:']
+  for (const [folder, client] of Object.entries(stores)) {
+    const may = [folder, 'server/storage.ts', 'scripts/suggestion.ts', client]
+    const foreign = foreignImports(folder, may).filter(
+      (found) =>
+        !/^\S*(\.test|-testing)\.ts /.test(found) ||
+        !inTests.some((name) => found.includes(` imports ${name}`)),
+    )
+    assert.deepEqual(foreign, [])
+  }
+  const isStore = (path: string) => Object.keys(stores).some((folder) => path.startsWith(folder))
+  const isOther = (path: string) => /^(server|app)\//.test(path) && !isStore(path)
+  assert.deepEqual(importsOf([...Object.keys(stores), ...Object.values(stores)], isOther), [])
+})
+
 test('access control imports neither the hub nor the transports', () => {
   const found = importsOf(['server/hub/', 'server/transports/'], (path) =>
     path.startsWith('server/security/'),
@@ -311,7 +330,9 @@ test('only the table branches on the name of a mode, a transport or an HTTP vers
 test('the server runs without development packages', () => {
   const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const isServer = ({ path }: Source) =>
-    /^(protocol|server|sensor|app|certs)\//.test(path) && !/(\.test|-contract|testing)\.ts$/.test(path)
+    !Object.keys(stores).some((folder) => path.startsWith(folder)) &&
+    /^(protocol|server|sensor|app|certs)\//.test(path) &&
+    !/(\.test|-contract|testing)\.ts$/.test(path)
   const found = sources.filter(isServer).flatMap(({ path, text }) => {
     const imports = text.matchAll(/^import (?!type)(?:[^'"]*? from )?'([^']+)'|\bimport\('([^']+)'\)/gm)
     const packages = Array.from(imports, ([, fixed, dynamic]) => fixed ?? dynamic ?? '').filter(

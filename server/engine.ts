@@ -167,7 +167,7 @@ export class Engine {
 
   /** Where messages are stored, such as `SQLite`, `NATS JetStream` or `SQS, memory`. */
   get storage(): string {
-    return describeLog(this.#parts.settings)
+    return describeLog(this.#parts.settings, this.#parts.shared)
   }
 
   /** Whether another process of the server has forked this one, and has the log. */
@@ -333,8 +333,8 @@ export class Engine {
 
   /** Undefined if the log is on a broker. */
   #joiningLog(): ServingParts['joinLog'] {
-    const { settings, onFailure } = this.#parts
-    if (settings.broker === 'nats') return undefined
+    const { settings, shared, onFailure } = this.#parts
+    if (shared || settings.broker === 'nats') return undefined
     return () => {
       const link = openLink()
       link.once('close', () => {

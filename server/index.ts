@@ -13,6 +13,7 @@ import {
   folderOf,
   longestHoldMs,
   settingsOf,
+  sharedOf,
   usualDrainMs,
   workersOf,
 } from './library/options.ts'
@@ -58,6 +59,7 @@ export type { CrosswindOptions, DocumentOptions, Storage } from './library/optio
 export type { StandardSchema } from './library/standard-schema.ts'
 export type { Before, Changed, Publication } from './library/validation.ts'
 export type { ReadableLog } from './log/log.ts'
+export type { SharedStorage } from './log/store.ts'
 export type { AnyRequest } from './security/grants.ts'
 export type { Asking, Authorize, Permit } from './security/permits.ts'
 export { bearerIn } from './security/tickets.ts'
@@ -66,7 +68,7 @@ export { jsonPieces } from './transports/answers.ts'
 
 /**
  * Rejects with an `Error` that names the option that does not fit, the file that cannot be used, or
- * what NATS denies. Waits for NATS, and prints that it does.
+ * what a broker denies. Waits for a broker, and prints that it does.
  */
 export async function createCrosswind(options: CrosswindOptions): Promise<Crosswind> {
   requireNode()
@@ -107,6 +109,7 @@ export async function createCrosswind(options: CrosswindOptions): Promise<Crossw
           hasOwners: (channel) => channels.hasOwners(channel),
         })),
     dataFolder: folder,
+    shared: sharedOf(options),
     roomMaking: options.roomMaking ?? 'erase one with crosswind.deleteChannel',
     workers: workersOf(options),
     authorize,

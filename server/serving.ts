@@ -16,6 +16,7 @@ import { acceptRepeats, type Channels } from './library/channels.ts'
 import { mountRoutes } from './library/routes.ts'
 import type { Log, OpenedLog, Outage, ReadableLog } from './log/log.ts'
 import { openLog } from './log/open-log.ts'
+import type { SharedStorage } from './log/store.ts'
 import { Monitor } from './monitor.ts'
 import { type OutputCode, output } from './output.ts'
 import { type Authorizer, openGrant } from './security/grants.ts'
@@ -36,6 +37,8 @@ export interface ServingParts {
   /** Null if no channel is a document. */
   readonly openDocuments: (() => DocumentThreads) | null
   readonly dataFolder: string
+  /** Where the log is, instead of where the settings say. */
+  readonly shared: SharedStorage | null
   /** How to make room for another channel, as refusals say it: a clause. */
   readonly roomMaking: string
   readonly connections: Pick<Connections, 'of'>
@@ -141,7 +144,7 @@ export class Serving {
       siblings,
       health: this.health,
       losses: parts.joinLog ? undefined : countLosses,
-      log: describeLog(settings),
+      log: describeLog(settings, parts.shared),
       heads: log.heads,
       threads: documents ? [documents.documents, documents.sent] : [],
       windows: () => this.hub.windows(),
@@ -272,12 +275,13 @@ function openOwnLog(
   documents: DocumentThreads | null,
   signal: AbortSignal,
 ): Promise<OpenedLog> {
-  const { settings, channels, dataFolder, roomMaking, onFailure } = parts
+  const { settings, channels, dataFolder, shared, roomMaking, onFailure } = parts
   return openLog(settings, {
     typeOf: withRevocations(channels.typesWith(documents?.ledger ?? null)),
     onOpened: (log) => documents?.ledger.open(log),
     roomMaking,
     dataFolder,
+    shared,
     now: timers.now,
     random,
     signal,
@@ -290,8 +294,12 @@ function openOwnLog(
 /** The count continues when another log replaces the one in use. */
 const countLosses = () => output.incidents()['log-lost-messages'] ?? 0
 
-/** Such as `SQLite`, `memory`, `NATS JetStream` or `SQS, SQLite`. */
-export function describeLog({ broker, storage }: Pick<EngineSettings, 'broker' | 'storage'>): string {
+/** Such as `SQLite`, `memory`, `NATS JetStream`, `PostgreSQL` or `SQS, SQLite`. */
+export function describeLog(
+  { broker, storage }: Pick<EngineSettings, 'broker' | 'storage'>,
+  shared: SharedStorage | null,
+): string {
+  if (shared) return shared.name
   if (broker === 'nats') return 'NATS JetStream'
   const own = storage === 'sqlite' ? 'SQLite' : 'memory'
   return broker === 'sqs' ? `SQS, ${own}` : own

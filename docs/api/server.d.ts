@@ -156,6 +156,15 @@ declare class Refusal extends Error {
     readonly retryAfterMs?: number;
   };
 }
+declare class StorageUnfit extends Error {}
+declare class StoreConnection<Client> {
+  #private;
+  constructor(parts: StoreConnectionParts<Client>);
+  get reconnects(): number;
+  use<Result>(work: (client: Client) => Promise<Result>): Promise<Result>;
+  drop(client: Client): Promise<void>;
+  close(): Promise<void>;
+}
 declare class TooCostly extends Error {
   readonly name = "TooCostly";
 }
@@ -383,6 +392,7 @@ declare function keysOf(schema: z.ZodObject, { prefix }?: {
 }): ConfigKey[];
 declare function list(most: number, check: Check): Check;
 declare function misfitsOfLimits(limits: EngineSettings['limits'], originOf: (key: string) => string): Generator<string>;
+declare function newEpoch(random: Random): string;
 declare function notAllowed({ key, allowed }: ConfigKey, value: unknown, from: string): ConfigError;
 declare function object(required: Fields$1, optional?: Fields$1): Check;
 declare function performTasks(schema: Schema, own?: Tasks): void;
@@ -418,7 +428,7 @@ declare namespace documents_d_exports {
   export { BadUpdate, Schema, Tasks, anySchema, contentNumbers, performTasks, shorten };
 }
 declare namespace index_d_exports {
-  export { AnyRequest, Asking, Authorize, Before, Bodies, Caller, Changed, ChannelInfo, ChannelRule, ChannelType, Check, ClientInfo, ClientListener, ClientMovement, ConnectedClient, Content, Crosswind, CrosswindOptions, DocumentOptions, DocumentUpdate, Documents, Draft, Expiry, Fold, Gate, JsonRule, Keep, Kind, KindRules, Limiter, Listening, LogHook, Message, MessageListener, Misfit, Movement, Permit, Prepare, Publication, ReadableLog, Received, Refusal, RefusalCode, Revoked, ShowRefusal, StandardSchema, Storage, Store, Stored, TooCostly, UpdateBody, YjsRule, bearerIn, createCrosswind, defineChannels, jsonPieces, serverOptions };
+  export { AnyRequest, Asking, Authorize, Before, Bodies, Caller, Changed, ChannelInfo, ChannelRule, ChannelType, Check, ClientInfo, ClientListener, ClientMovement, ConnectedClient, Content, Crosswind, CrosswindOptions, DocumentOptions, DocumentUpdate, Documents, Draft, Expiry, Fold, Gate, JsonRule, Keep, Kind, KindRules, Limiter, Listening, LogHook, Message, MessageListener, Misfit, Movement, Permit, Prepare, Publication, ReadableLog, Received, Refusal, RefusalCode, Revoked, SharedStorage, ShowRefusal, StandardSchema, Storage, Store, Stored, TooCostly, UpdateBody, YjsRule, bearerIn, createCrosswind, defineChannels, jsonPieces, serverOptions };
 }
 declare namespace log_file_d_exports {
   export { LogFileError, checkLogFile, copyLogFile, isLocked };
@@ -432,7 +442,10 @@ declare namespace settings_d_exports {
 declare namespace shapes_d_exports {
   export { Check, Misfit, boolean, list, matching, number, object, orNull, rule, text };
 }
-export { index_d_exports as ".", documents_d_exports as "./documents", log_file_d_exports as "./log-file", program_d_exports as "./program", settings_d_exports as "./settings", shapes_d_exports as "./shapes" };
+declare namespace storage_d_exports {
+  export { KeptText, LogStore, MessageMark, SharedStorage, StorageUnfit, StoreConnection, StoreDraft, StoreEvents, StorePage, StoreState, StoredText, newEpoch };
+}
+export { index_d_exports as ".", documents_d_exports as "./documents", log_file_d_exports as "./log-file", program_d_exports as "./program", settings_d_exports as "./settings", shapes_d_exports as "./shapes", storage_d_exports as "./storage" };
 import * as Y from "yjs";
 import { Doc } from "yjs";
 import { Duplex } from "node:stream";
@@ -683,6 +696,10 @@ interface Keep {
   readonly bytes?: number;
   readonly hours?: number;
 }
+interface KeptText {
+  readonly name: string;
+  readonly text: string;
+}
 interface KindRules<K extends Kind = Kind> {
   readonly fold?: Fold<K> | undefined;
   readonly drop?: 'oldest' | 'superseded';
@@ -706,8 +723,33 @@ interface Listening {
   readonly cert: string;
   readonly key: string;
 }
+interface LogFigures {
+  readonly bytes?: Counts;
+  readonly brokerHead?: Counts;
+  readonly reconnects?: Counts;
+  readonly queued?: Counts;
+}
+interface LogStore {
+  readonly open: () => Promise<void>;
+  readonly read: (after: number) => Promise<StorePage | null>;
+  readonly append: (drafts: readonly StoreDraft[], known: StoreState) => Promise<readonly number[] | null>;
+  readonly endEpoch: (epoch: string, next: string) => Promise<void>;
+  readonly purge: (channel: string, before: number) => Promise<void>;
+  readonly kept: () => Promise<readonly KeptText[]>;
+  readonly keep: (kept: KeptText & {
+    readonly seq: number;
+  }) => Promise<void>;
+  readonly forget: (name: string) => Promise<void>;
+  readonly post: (note: string) => void;
+  readonly figures: () => Promise<LogFigures>;
+  readonly close: () => Promise<void>;
+}
 interface Message<K extends Kind = Kind> extends Draft<K> {
   readonly seq: number;
+  readonly acceptedAt: number;
+}
+interface MessageMark {
+  readonly key: string;
   readonly acceptedAt: number;
 }
 interface Misfit {
@@ -817,6 +859,12 @@ interface ServerHandlers {
   readonly handleUpgrade: UpgradeHandler;
   readonly handleConnect: ConnectHandler;
 }
+interface SharedStorage {
+  readonly kind: 'shared';
+  readonly name: string;
+  readonly place: string;
+  readonly connect: (events: StoreEvents) => LogStore;
+}
 interface ShownRefusal {
   readonly html: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -832,6 +880,30 @@ interface StandardSchema {
     readonly validate: (value: unknown) => SchemaResult | Promise<SchemaResult>;
   };
 }
+interface StoreConnectionParts<Client> {
+  readonly addresses: readonly string[];
+  readonly open: (address: string, onBroken: () => void) => Promise<Client>;
+  readonly end: (client: Client) => unknown;
+  readonly onReopened?: () => void;
+}
+interface StoreDraft extends MessageMark {
+  readonly channel: string;
+  readonly text: string;
+  readonly erased: number | null;
+}
+interface StoreEvents {
+  readonly onAppended: () => void;
+  readonly onNote: (note: string) => void;
+  readonly onReturned: () => void;
+}
+interface StorePage extends StoreState {
+  readonly last: MessageMark | null;
+  readonly messages: readonly StoredText[];
+}
+interface StoreState {
+  readonly epoch: string;
+  readonly head: number;
+}
 interface Stored {
   readonly seq: number;
 }
@@ -839,6 +911,10 @@ interface Stored$1 {
   readonly type: 'stored';
   readonly id: string;
   readonly seq: number;
+}
+interface StoredText {
+  readonly seq: number;
+  readonly text: string;
 }
 interface Typed<Input, Output> {
   readonly '~standard': {
@@ -877,6 +953,7 @@ type Client = readonly unknown[];
 type ClientListener = (moved: ClientMovement) => unknown;
 type Clock = () => number;
 type ConnectHandler = (request: Http2ServerRequest, response: Http2ServerResponse | Duplex) => void;
+type Counts = Readonly<Record<string, number>>;
 type DataOf<Declared, Name> = RuleOf<Declared, Name> extends {
   readonly validate: Typed<infer _Input, infer Output>;
 } ? Output : unknown;
@@ -901,6 +978,7 @@ type OnMessage = (message: Message, cursor: string, text?: string) => void;
 type OutputCode = keyof typeof outputLevels;
 type Ports = ByHttp<number>;
 type Prepare = (content: Content, messages: () => readonly Message[], store: Store) => Promise<void> | null;
+type Random = () => number;
 type RefusalCode = keyof typeof statuses;
 type Region = (typeof regions)[number];
 type RequestHandler = (...given: [...Parameters<Answer$1>, beside?: Answer$1]) => void;
@@ -935,7 +1013,7 @@ type Storage = 'memory' | {
   readonly endpoint?: string;
   readonly visibilitySeconds?: number;
   readonly maxReceives?: number;
-};
+} | SharedStorage;
 type Store = (draft: Draft, acceptedAt: number) => number | Promise<number>;
 type Tasks = Readonly<Record<string, (...input: never[]) => unknown>>;
 type UpgradeHandler = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;

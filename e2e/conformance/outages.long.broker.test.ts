@@ -11,7 +11,7 @@ import { after, before, type TestContext, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import type { Config } from '../../app/config/config.ts'
-import { startTestServer, type TestServer, testConfig } from '../../app/testing.ts'
+import { type ServerChange, startTestServer, type TestServer, testConfig } from '../../app/testing.ts'
 import { isKind, type Message } from '../../protocol/messages.ts'
 import { type Mode, modes } from '../../protocol/modes.ts'
 import { temporaryFolder } from '../../scripts/folder-testing.ts'
@@ -20,6 +20,7 @@ import { subjectOf } from '../../server/log/nats-bucket.ts'
 import { draftOf, nameOf, newKey } from '../clients/client.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
 import { startProxy } from '../network/cutting-proxy.ts'
+import { onEachBroker } from './brokers.ts'
 import { openClient } from './contract-client.ts'
 
 /** Much longer than any pause here. */
@@ -45,12 +46,15 @@ async function startServers(
   const servers: TestServer[] = []
   for (const address of addresses) {
     const own = { ...testConfig.nats, servers: [address], stream }
-    const config = { broker: 'nats', nats: own, drainMs: 200, ...change } as const
-    const server = await startTestServer(config, undefined, context.signal)
-    context.after(() => server.close())
-    servers.push(server)
+    servers.push(await startServer(context, { broker: 'nats', nats: own, ...change }))
   }
   return servers
+}
+
+async function startServer(context: TestContext, change: ServerChange): Promise<TestServer> {
+  const server = await startTestServer({ drainMs: 200, ...change }, undefined, context.signal)
+  context.after(() => server.close())
+  return server
 }
 
 function open(
@@ -109,47 +113,49 @@ async function sendUntilStored(client: Pick<Client, 'send'>, draft: ReturnType<t
   }
 }
 
-test(
-  'a server cut off from NATS sends its windows to another server, and accepts them again later',
-  options,
-  async (context) => {
-    const proxy = await startProxy(Number(nats.address().split(':')[1]))
-    context.after(() => proxy.close())
-    const [one, cut] = await startServers(context, 'cut', [nats.address(), `127.0.0.1:${proxy.port}`])
-    assert.ok(one && cut)
-    const author = open(context, one, { window: 'w1' })
-    const reader = open(context, cut, { window: 'w2' })
-    const { cursor } = await reader.next('welcome')
-    await author.next('welcome')
-    await author.send(draftOf(nameIn('w1'), 1, 'before'))
-    await take(reader, 1)
-    await isReady(cut)
-    proxy.hold()
-    const lost = author.send(draftOf(nameIn('w1'), 2, 'meanwhile'))
-    const { code, sentence } = await reader.ended
-    assert.equal(code, 'draining')
-    assert.match(sentence, /cut off from its log.*NATS/)
-    await lost
-    const moved = open(context, one, { window: 'w2', opening: '1', cursor })
-    assert.equal((await moved.next('welcome')).recovered, true)
-    assert.deepEqual(texts(await take(moved, 2)), ['before', 'meanwhile'])
+onEachBroker((name, broker) => {
+  test(
+    `a server cut off from ${name} sends its windows to another server, and accepts them again later`,
+    options,
+    async (context) => {
+      const proxy = await startProxy(broker().port)
+      context.after(() => proxy.close())
+      const one = await startServer(context, broker().serve('cut'))
+      const cut = await startServer(context, broker().serve('cut', proxy.port))
+      const author = open(context, one, { window: 'w1' })
+      const reader = open(context, cut, { window: 'w2' })
+      const { cursor } = await reader.next('welcome')
+      await author.next('welcome')
+      await author.send(draftOf(nameIn('w1'), 1, 'before'))
+      await take(reader, 1)
+      await isReady(cut)
+      proxy.hold()
+      const lost = author.send(draftOf(nameIn('w1'), 2, 'meanwhile'))
+      const { code, sentence } = await reader.ended
+      assert.equal(code, 'draining')
+      assert.match(sentence, new RegExp(`cut off from its log.*${name}`))
+      await lost
+      const moved = open(context, one, { window: 'w2', opening: '1', cursor })
+      assert.equal((await moved.next('welcome')).recovered, true)
+      assert.deepEqual(texts(await take(moved, 2)), ['before', 'meanwhile'])
 
-    assert.match(await isUnready(cut), /NATS/)
-    assert.equal((await ask(cut, '/healthz')).status, 200)
-    assert.match((await ask(cut, '/metrics')).text, /^crosswind_log_up 0$/m)
-    assert.equal((await ask(one, '/readyz')).status, 200)
-    const refused = open(context, cut, { window: 'w3' })
-    assert.equal((await refused.ended).code, 'draining')
-    assert.equal((await ask(cut, '/d/main')).status, 503)
+      assert.match(await isUnready(cut), new RegExp(name))
+      assert.equal((await ask(cut, '/healthz')).status, 200)
+      assert.match((await ask(cut, '/metrics')).text, /^crosswind_log_up 0$/m)
+      assert.equal((await ask(one, '/readyz')).status, 200)
+      const refused = open(context, cut, { window: 'w3' })
+      assert.equal((await refused.ended).code, 'draining')
+      assert.equal((await ask(cut, '/d/main')).status, 503)
 
-    proxy.release()
-    await isReady(cut)
-    assert.match((await ask(cut, '/metrics')).text, /^crosswind_log_up 1$/m)
-    const back = open(context, cut, { window: 'w2', opening: '2', cursor })
-    assert.equal((await back.next('welcome')).recovered, true)
-    assert.deepEqual(texts(await take(back, 2)), ['before', 'meanwhile'])
-  },
-)
+      proxy.release()
+      await isReady(cut)
+      assert.match((await ask(cut, '/metrics')).text, /^crosswind_log_up 1$/m)
+      const back = open(context, cut, { window: 'w2', opening: '2', cursor })
+      assert.equal((await back.next('welcome')).recovered, true)
+      assert.deepEqual(texts(await take(back, 2)), ['before', 'meanwhile'])
+    },
+  )
+})
 
 for (const what of ['deleted', 'recreated', 'shortened'] as const)
   test(

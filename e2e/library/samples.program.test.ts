@@ -138,7 +138,9 @@ test('samples of JavaScript and TypeScript compile', async (t) => {
     paths: {
       '@crosswind/client': [join(root, 'client/connect.ts')],
       '@crosswind/client/*': [join(root, 'client/*.ts')],
+      '@crosswind/postgres': [join(root, 'server/postgres/index.ts')],
       '@crosswind/react': [join(root, 'client/react/index.ts')],
+      '@crosswind/redis': [join(root, 'server/redis/index.ts')],
       '@crosswind/server': [join(root, 'server/index.ts')],
       '@crosswind/server/*': [join(root, 'server/*.ts')],
     },

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseSync } from 'rolldown/utils'
 import { root } from '../child-process.mjs'
-import { type Door, joinedTypes, packages, writeDeclarations } from '../declarations.mjs'
+import { type Door, joinedTypes, writeDeclarations } from '../declarations.mjs'
+import { libraries } from '../libraries.mjs'
 
 interface Declaration {
   readonly name: string
@@ -22,7 +23,7 @@ export async function apiPages(): Promise<Map<string, string>> {
   try {
     const pages = new Map<string, string>()
     const items: string[] = []
-    for (const name of Object.keys(packages))
+    for (const name of Object.keys(libraries))
       for (const doors of sameDoors(await writeDeclarations(name, join(folder, name)))) {
         const [{ name: title, source, file }] = doors
         const page = title.replace('@crosswind/', '').replaceAll('/', '-')

@@ -105,10 +105,10 @@ export const engineShape = {
       'Bytes of content kept by a log on disk, shared out in the same way; the file has some 150 bytes more for each message',
     ),
     memoryMessages: whole(1, 10_000_000, 100_000).describe(
-      'Messages kept by a log in memory, and by a server of a NATS stream, in place of logMessages if that is more',
+      'Messages kept by a log in memory, and by a server of a shared log, in place of logMessages if that is more',
     ),
     memoryBytes: whole(1024, 17_179_869_184, 167_772_160).describe(
-      'Bytes of content kept by a log in memory, and by a server of a NATS stream, in place of logBytes if that is more',
+      'Bytes of content kept by a log in memory, and by a server of a shared log, in place of logBytes if that is more',
     ),
     logHours: whole(1, 87_600, 168).describe(
       'Hours that messages are kept; the newest content is kept permanently',

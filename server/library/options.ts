@@ -6,6 +6,7 @@ import { checkEngine, type EngineSettings } from '../config/engine-settings.ts'
 import type { Schema } from '../document/update-reader.ts'
 import type { ShowRefusal } from '../http/refusals.ts'
 import type { Durability } from '../log/sqlite-log.ts'
+import type { SharedStorage } from '../log/store.ts'
 import type { Authorize } from '../security/permits.ts'
 import type { ChannelRule } from './channels.ts'
 
@@ -41,6 +42,8 @@ export type Storage =
       /** How often a message is received before it is a dead letter. */
       readonly maxReceives?: number
     }
+  /** Made by a package such as @crosswind/postgres; shared by several servers. */
+  | SharedStorage
 
 /** Content that documents may have, and the work done on them beside the event loop. */
 export interface DocumentOptions {
@@ -143,6 +146,7 @@ const optionNames: readonly (keyof CrosswindOptions)[] = [
 const storageNames: Readonly<Record<string, readonly string[]>> = {
   sqlite: ['kind', 'folder', 'durability'],
   nats: ['kind', 'servers', 'stream', 'replicas', 'credentialsFile'],
+  shared: ['kind', 'name', 'place', 'connect'],
   sqs: ['kind', 'folder', 'durability', 'queue', 'region', 'endpoint', 'visibilitySeconds', 'maxReceives'],
 }
 
@@ -181,18 +185,23 @@ function checkStorage(storage: Exclude<Storage, 'memory'>): void {
   const names = storageNames[storage?.kind]
   if (!names)
     throw new Error(
-      `createCrosswind: storage is ${JSON.stringify(storage)}; it must be "memory", or have the kind "sqlite", "nats" or "sqs".`,
+      `createCrosswind: storage is ${JSON.stringify(storage)}; it must be "memory", have the kind "sqlite", "nats" or "sqs", or be made by a package such as @crosswind/postgres.`,
     )
   refuseOthers(`createCrosswind: storage, of the kind ${storage.kind},`, storage, names)
+  if (storage.kind === 'nats' || storage.kind === 'shared') return
   if (storage.kind === 'sqs' && storage.folder === undefined) return
-  if (storage.kind !== 'nats' && typeof storage.folder !== 'string')
+  if (typeof storage.folder !== 'string')
     throw new Error(`createCrosswind: storage.folder is ${storage.folder}; it must be a path.`)
 }
 
 const isFile = (storage: Storage): storage is Filed =>
-  storage instanceof Object && storage.kind !== 'nats' && storage.folder !== undefined
+  storage instanceof Object && 'folder' in storage && storage.folder !== undefined
 
-type Filed = Exclude<Storage, 'memory' | { readonly kind: 'nats' }> & { readonly folder: string }
+type Filed = Extract<Storage, { readonly folder?: string }> & { readonly folder: string }
+
+/** Null if the settings say where the log is. */
+export const sharedOf = ({ storage = 'memory' }: Pick<CrosswindOptions, 'storage'>) =>
+  storage instanceof Object && storage.kind === 'shared' ? storage : null
 
 /** The folder of the log's file; empty if it has none. */
 export const folderOf = ({ storage = 'memory' }: Pick<CrosswindOptions, 'storage'>) =>
@@ -208,7 +217,7 @@ export function settingsOf(options: CrosswindOptions): EngineSettings {
     allowedHosts: allowedHosts && [...allowedHosts],
     storage: isFile(storage) ? 'sqlite' : 'memory',
   }
-  if (!(storage instanceof Object)) return checkEngine(given, 'createCrosswind')
+  if (!(storage instanceof Object) || storage.kind === 'shared') return checkEngine(given, 'createCrosswind')
   if (storage.kind === 'nats') {
     const { kind: broker, ...nats } = storage
     return checkEngine({ ...given, broker, nats }, 'createCrosswind')

@@ -235,6 +235,9 @@ export function tooManyChannels(channel: string, maxChannels: number, roomMaking
   return new Refusal('too-many-channels', sentence)
 }
 
+/** An error that waiting cannot fix; its message says what to do. */
+export class StorageUnfit extends Error {}
+
 const unavailableMs = 1000
 
 /**

@@ -10,7 +10,8 @@ import {
   type NatsConnection,
   TimeoutError,
 } from '@nats-io/transport-node'
-import type { Bus, LogFigures, LogParts } from './log.ts'
+import { type Bus, type LogFigures, type LogParts, StorageUnfit } from './log.ts'
+import { asError, figuresWithinMs, noteReader, type Waiting, whenReady } from './stream-log.ts'
 
 export interface NatsSettings {
   /** `host:port` of any servers of the cluster. */
@@ -22,16 +23,10 @@ export interface NatsSettings {
   readonly credentialsFile: string | null
 }
 
-export type Waiting = Pick<LogParts, 'now' | 'print' | 'signal'>
-
 /** Room for what a message adds to that of a window: `acceptedAt`, and NATS' headers. */
 export const envelopeBytes = 1024
 
 const connectWithinMs = 5000
-/** Deadline for NATS to deliver the next part of its stored messages. */
-export const deliverWithinMs = 5000
-/** See `LogFigures`. */
-const figuresWithinMs = 300
 /** After two of these pings without an answer, the connection counts as broken. */
 const pingEachMs = 1000
 
@@ -46,7 +41,7 @@ export async function connectToNats(
   const authenticator =
     credentialsFile === null ? {} : { authenticator: credsAuthenticator(readFileSync(credentialsFile)) }
   const place = `NATS at ${servers.join(', ')} (nats.servers)`
-  const connection = await whenReady(place, waiting, () =>
+  const connection = await whenNatsReady(place, waiting, () =>
     connect({
       servers: [...servers],
       name: 'crosswind',
@@ -82,21 +77,15 @@ export async function connectToNats(
   }
 }
 
-/**
- * Uses core NATS, which stores nothing. An error in a callback would end the connection: a note that cannot be
- * used, such as one of another version, is reported.
- */
+/** Uses core NATS, which stores nothing. */
 function createBus(connection: NatsConnection, subject: string, onFailure: LogParts['onFailure']): Bus {
   return {
     post: (note) => connection.publish(subject, JSON.stringify(note)),
     follow(onNote, onReturned) {
+      const read = noteReader(onNote, onFailure)
       connection.subscribe(subject, {
         callback(error, note) {
-          try {
-            if (!error) onNote(note.json())
-          } catch (cause) {
-            onFailure(new Error('A note of another server cannot be used: is it of this version?', { cause }))
-          }
+          if (!error) read(note.string())
         },
       })
       void (async () => {
@@ -106,43 +95,21 @@ function createBus(connection: NatsConnection, subject: string, onFailure: LogPa
   }
 }
 
-/** An error that waiting cannot fix; its message says what to do. */
-export class StreamUnfit extends Error {}
-
 /** Error codes of JetStream's API (nats-server, server/errors.json). */
 export const codes = { tooFewPeers: 10_005, unavailable: 10_008, overtaken: 10_071, noCluster: 10_074 }
 
 export const codeOf = (error: unknown) => (error instanceof JetStreamApiError ? error.code : null)
 
-/** Retry interval while JetStream recovers. */
-export const retryMs = 100
-const sayEachMs = 10_000
-
-/**
- * Retries until it succeeds, and prints every ten seconds what it waits for. Rejects if retrying is
- * useless.
- */
-export async function whenReady<Result>(
-  what: string,
-  { now, print, signal }: Waiting,
-  run: () => Promise<Result>,
-): Promise<Result> {
-  let sayAt = now()
-  for (;;) {
-    try {
-      return await run()
-    } catch (error) {
-      signal?.throwIfAborted()
-      if (error instanceof StreamUnfit) throw error
-      if (error instanceof AuthorizationError || codeOf(error) === codes.noCluster)
-        throw new Error(`Crosswind cannot use ${what}: ${reasonOf(error)}.`, { cause: error })
-      if (now() >= sayAt) {
-        print?.(`Waiting for ${what}: ${reasonOf(error)}.`)
-        sayAt = now() + sayEachMs
-      }
-      await pause(retryMs)
-    }
-  }
+/** As `whenReady`. Also rejects with a `StorageUnfit` if NATS denies access, or needs a cluster. */
+export function whenNatsReady<Result>(what: string, waiting: Waiting, run: () => Promise<Result>) {
+  return whenReady(what, waiting, () =>
+    run().catch((cause) => {
+      if (cause instanceof StorageUnfit) throw cause
+      const isFinal = cause instanceof AuthorizationError || codeOf(cause) === codes.noCluster
+      if (isFinal) throw new StorageUnfit(`Crosswind cannot use ${what}: ${reasonOf(cause)}.`, { cause })
+      throw new Error(reasonOf(cause), { cause })
+    }),
+  )
 }
 
 /** Returns a clause, in NATS' own words if it has any. */
@@ -153,8 +120,6 @@ export function reasonOf(error: unknown): string {
     return 'no NATS server offers it; enable JetStream with nats-server -js or a jetstream block'
   return asError(error).message
 }
-
-export const asError = (error: unknown) => (error instanceof Error ? error : new Error(String(error)))
 
 interface DoorParts {
   readonly onShut: () => void

@@ -13,23 +13,20 @@ import { testLogContract } from './log-contract.ts'
 import { type ModelledLog, testModel } from './log-model-contract.ts'
 import {
   ampleLimits,
-  countTo,
   cursorAt,
   draft,
   fill,
-  fillAtOnce,
   fillUpdates,
   idsOf,
   main,
-  readAll,
   readUpdates,
   seqsOf,
   startMs,
   toyTypes,
-  updateDraft,
 } from './log-testing.ts'
 import { connectToNats } from './nats-connection.ts'
 import { NatsLog } from './nats-log.ts'
+import { openWatched, testSharedLog } from './shared-log-contract.ts'
 
 let nats: TestNats
 before(async () => {
@@ -66,148 +63,33 @@ testModel(
   25,
 )
 
-/**
- * A server's log, with the messages that its followers received. Opened again under one name, it is
- * another server's, or the same after a restart.
- */
+/** A server's log. Opened again under one name, it is another server's, or the same after a restart. */
 async function openLog(
   context: TestContext,
   name: string,
   limits: Partial<LogLimits> = {},
   onFailure: (error: unknown) => void = assert.ifError,
 ) {
+  // Closed last.
   const connection = await nats.connect()
-  const losses: string[] = []
-  const log = await NatsLog.open({
-    ...natsParts,
-    connection,
-    name,
-    now: () => startMs,
-    limits: { ...ampleLimits, ...limits },
-    onLoss(sentence) {
-      losses.push(sentence)
-      onLost()
-    },
-    onFailure,
-  })
-  context.after(async () => {
-    await log.close()
-    await connection.close()
-  })
-  let onLost = () => undefined as unknown
-  /** Resolves to the sentence about this loss; `count` 1 is the first. */
-  const lost = (count: number) =>
-    new Promise<string>((resolve) => {
-      onLost = () => losses.length >= count && resolve(losses[count - 1] ?? '')
-      onLost()
-    })
-  const seen: Message[] = []
-  const cursors: string[] = []
-  log.follow((message, cursor) => {
-    seen.push(message)
-    cursors.push(cursor)
-    onHeard()
-  })
-  let onHeard = () => undefined as unknown
-  /** Resolves when this many messages were received. */
-  const heard = (count: number) =>
-    new Promise<void>((resolve) => {
-      onHeard = () => seen.length >= count && resolve()
-      onHeard()
-    })
-  return { log, connection, seen, cursors, heard, losses, lost }
+  context.after(() => connection.close())
+  const open = async (parts: LogParts) => {
+    const log = await NatsLog.open({ ...natsParts, ...parts, connection, name })
+    return { log, outage: log.outage, lost: log.lost }
+  }
+  return { ...(await openWatched(context, open, limits, onFailure)), connection }
 }
 
-test('two servers receive all messages of both in one order, with the same cursors', async (context) => {
-  const one = await openLog(context, 'both')
-  const other = await openLog(context, 'both')
-  const write = (log: typeof one.log, prefix: string) =>
-    Promise.all(countTo(100).map((n) => log.append({ ...draft(`${prefix}-${n}`), from: prefix }, startMs)))
-  const seqs = await Promise.all([write(one.log, 'a'), write(other.log, 'b')])
-  await Promise.all([one.heard(200), other.heard(200)])
-  assert.deepEqual(
-    seqs.flat().sort((a, b) => a - b),
-    countTo(200),
-  )
-  assert.deepEqual(one.seen, other.seen)
-  assert.deepEqual(one.cursors, other.cursors)
-  for (const prefix of ['a', 'b'])
-    assert.deepEqual(
-      idsOf(one.seen.filter(({ from }) => from === prefix)),
-      countTo(100).map((n) => `${prefix}-${n}`),
-    )
-  const cursor = await cursorAt(one.log, 150)
-  const { recovered, messages } = await other.log.read(cursor, main)
-  assert.deepEqual([recovered, seqsOf(messages)], [true, countTo(200).slice(150)])
-})
-
-test('the same draft sent to both servers is stored once, and acknowledged by both', async (context) => {
-  const one = await openLog(context, 'repeats')
-  const other = await openLog(context, 'repeats')
-  const both = await Promise.all([one, other].map(({ log }) => log.append(draft('w1-1'), startMs)))
-  assert.deepEqual(both, [1, 1])
-  const taken = await Promise.allSettled([
-    one.log.append(draft('w1-2'), startMs),
-    other.log.append(draft('w1-2', 'else'), startMs),
-  ])
-  assert.deepEqual(taken.map((end) => (end.status === 'fulfilled' ? end.value : end.reason.code)).sort(), [
-    2,
-    'id-taken',
-  ])
-})
-
-test('an id that JetStream remembers but the log has erased is stored again', async (context) => {
-  const { log } = await openLog(context, 'forgotten', { messages: 3 })
-  assert.equal(await log.append(draft('w1-1'), startMs), 1)
-  await fill(log, 300, 'w2')
-  assert.equal(await log.append(draft('w1-1'), startMs), 302)
-})
-
-test('a server that starts later has the same state', async (context) => {
-  const limits = { messages: 300 }
-  const { log } = await openLog(context, 'later', limits)
-  await log.append(draft('w1-0', 'x', 'quiet'), startMs)
-  const text = await fillUpdates(log, foldAt.messages + 10)
-  await fillAtOnce(log, 400, 'w2')
-  const later = await openLog(context, 'later', limits)
-  assert.deepEqual((await readUpdates(later.log)).text, text)
-  assert.deepEqual(idsOf((await later.log.snapshot(new Set(['quiet']))).messages), ['w1-0'])
-  assert.deepEqual([...later.log.heads()].sort(), [...log.heads()].sort())
-  assert.equal(await later.log.append(draft('w1-0', 'x', 'quiet'), startMs), 1)
-  const cursor = await cursorAt(log, 800)
-  assert.deepEqual(await readAll(later.log, cursor, main), await readAll(log, cursor, main))
-  const lost = await later.log.read(await cursorAt(log, 300), main)
-  assert.equal(lost.recovered, false)
-  const quiet = await later.log.read(await cursorAt(log, 0), new Set(['quiet']))
-  assert.deepEqual([quiet.recovered, idsOf(quiet.messages)], [true, ['w1-0']])
-})
-
-test('a server that starts later has what a channel had dropped, though the stream begins before that', async (context) => {
-  const old = startMs - 2 * ampleLimits.ageMs
-  const first = await openLog(context, 'dropped')
-  await first.log.append(updateDraft('w1-0', 'in no base', 'first'), startMs)
-  await first.log.append(draft('w1-1', 'x', 'second'), old)
-  for (const n of countTo(100)) await first.log.append(draft(`w2-${n}`), old)
-  await first.log.close()
-  const { log, losses } = await openLog(context, 'dropped')
-  assert.deepEqual(idsOf((await log.snapshot(new Set(['second']))).messages), ['w1-1'])
-  assert.deepEqual(idsOf((await log.snapshot(main)).messages), ['w2-100'])
-  assert.equal(await log.append(draft('w1-2', 'y', 'second'), startMs), 103)
-  const { recovered, messages } = await readAll(log, await cursorAt(log, 102), new Set(['second']))
-  assert.deepEqual([recovered, idsOf(messages), losses], [true, ['w1-2'], []])
-})
-
-const manyMessages = { messages: 100_000, bytes: 1e9 }
-
-test('a client resumes at a server that started later, from before a base', async (context) => {
-  const { log } = await openLog(context, 'based', manyMessages)
-  await fillUpdates(log, foldAt.messages + 10)
-  // So that the updates are no longer in memory.
-  await fillAtOnce(log, 4200, 'w2', 'x', 'other')
-  const later = await openLog(context, 'based', manyMessages)
-  const { recovered, messages } = await readAll(later.log, await cursorAt(log, 0), main)
-  assert.deepEqual([recovered, messages.length, later.losses], [true, foldAt.messages + 10, []])
-})
+testSharedLog(
+  'nats',
+  async (name, parts, context) => {
+    const connection = await nats.connect()
+    context.after(() => connection.close())
+    const log = await NatsLog.open({ ...natsParts, ...parts, connection, name })
+    return { log, outage: log.outage, lost: log.lost }
+  },
+  { kill: () => nats.kill(), restart: () => nats.restart() },
+)
 
 test('a server that starts while another one replaces an object waits for the new one, and says so', async (context) => {
   const first = await openLog(context, 'replaced')
@@ -256,20 +138,6 @@ test('documents of a deleted stream are not mixed with those of the next one', a
   assert.ok(read.updates.length < 30, `${read.updates.length} are in no base`)
 })
 
-test('NATS is killed and restarted: acknowledged messages are there, and the log continues in order', async (context) => {
-  const { log, seen, heard } = await openLog(context, 'killed')
-  await fill(log, 20)
-  await nats.kill()
-  const appends = ['w2-1', 'w2-2'].map((id) => log.append(draft(id), startMs))
-  await nats.restart()
-  assert.deepEqual(await Promise.all(appends), [21, 22])
-  await heard(22)
-  assert.deepEqual(idsOf(seen.slice(20)), ['w2-1', 'w2-2'])
-  const other = await openLog(context, 'killed')
-  const { messages } = await readAll(other.log, await cursorAt(log, 0), main)
-  assert.deepEqual(seqsOf(messages), countTo(22))
-})
-
 test('a stream that lost its newest messages continues with another epoch, and documents keep what was written since', async (context) => {
   const limits = { messages: 300 }
   // A base may be on its way to the bucket when NATS is killed.
@@ -290,7 +158,7 @@ test('a stream that lost its newest messages continues with another epoch, and d
   await nats.kill()
   nats.setBack('back')
   await nats.restart()
-  const reasons = await Promise.all([one.log.lost, other.log.lost])
+  const reasons = await Promise.all([one.lost, other.lost])
   assert.deepEqual(new Set(reasons), new Set(['the stream back lost its newest messages']))
   assert.match([...one.losses, ...other.losses].join(), /^The stream back of NATS lost its newest messages/)
   await assert.rejects(async () => one.log.append(draft('w3-0'), startMs), { code: 'log-unavailable' })
@@ -371,21 +239,10 @@ test('a message that NATS skips is received when the next one comes, in order', 
   assert.deepEqual([idsOf(seen), skipped()], [['w1-1', 'w1-2', 'w2-3'], 1])
 })
 
-test('while NATS is away an append is refused after a delay, and stored when it is repeated', async (context) => {
-  const { log } = await openLog(context, 'away')
-  await fill(log, 3)
-  await nats.kill()
-  const appends = ['w2-1', 'w2-2'].map((id) => log.append(draft(id), startMs))
-  await Promise.all(appends.map((append) => assert.rejects(async () => append, { code: 'log-unavailable' })))
-  await nats.restart()
-  const again = ['w2-1', 'w2-2'].map((id) => log.append(draft(id), startMs))
-  assert.deepEqual(await Promise.all(again), [4, 5])
-})
-
 test('a full stream is an outage with its reason, until a message is stored again', async (context) => {
-  const { log } = await openLog(context, 'brim')
+  const { log, outage } = await openLog(context, 'brim')
   await fill(log, 3)
-  assert.equal(log.outage?.(), null)
+  assert.equal(outage?.(), null)
   const admin = await nats.connect()
   context.after(() => admin.close())
   const { streams } = await jetstreamManager(admin)
@@ -395,10 +252,10 @@ test('a full stream is an outage with its reason, until a message is stored agai
     code: 'log-unavailable',
     message: /maximum bytes exceeded/,
   })
-  assert.deepEqual(log.outage?.(), { reason: 'maximum bytes exceeded', since: startMs, isCutOff: false })
+  assert.deepEqual(outage?.(), { reason: 'maximum bytes exceeded', since: startMs, isCutOff: false })
   await setLimit(-1)
   assert.equal(await log.append(draft('w1-4'), startMs), 4)
-  assert.equal(log.outage?.(), null)
+  assert.equal(outage?.(), null)
 })
 
 test('closes while NATS is away, even if it was about to join the stream again', {
@@ -520,14 +377,14 @@ test('a purge by another program is reported once, on every server, and windows 
   context.after(() => admin.close())
   const { streams } = await jetstreamManager(admin)
   await streams.purge('purged', { seq: 4 })
-  for (const { lost } of servers)
-    assert.match(await lost(1), /^Another program erased 3 messages of the stream purged of NATS/)
+  for (const { lossTold } of servers)
+    assert.match(await lossTold(1), /^Another program erased 3 messages of the stream purged of NATS/)
   const behind = await one.log.read(await cursorAt(one.log, 1), main)
   assert.deepEqual([behind.recovered, seqsOf(behind.messages)], [false, [5]])
   assert.equal((await one.log.read(await cursorAt(one.log, 3), main)).recovered, true)
 
   await streams.purge('purged')
-  for (const { lost } of servers) assert.match(await lost(2), /^Another program erased 2 messages/)
+  for (const { lossTold } of servers) assert.match(await lossTold(2), /^Another program erased 2 messages/)
   await fill(one.log, 1, 'w2')
 })
 

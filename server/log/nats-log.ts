@@ -18,34 +18,14 @@ import {
 } from '@nats-io/jetstream'
 import { type ObjectStore, Objm } from '@nats-io/obj'
 import { type NatsConnection, nanos } from '@nats-io/transport-node'
-import type { Cursor, Draft, Message } from '../../protocol/messages.ts'
-import { idTaken } from '../../protocol/refusal.ts'
-import { HistoryLog } from './history-log.ts'
-import { draftText } from './kept-json.ts'
-import {
-  isRepeat,
-  keyOf,
-  type LogParts,
-  logUnavailable,
-  lossHandlerFor,
-  type Memory,
-  type Outage,
-  refusedForMs,
-} from './log.ts'
+import type { Message } from '../../protocol/messages.ts'
+import type { History } from './history.ts'
+import { keyOf, type LogParts, logUnavailable, type Memory, refusedForMs, StorageUnfit } from './log.ts'
 import { endLife, type Life, readLife, subjectOf } from './nats-bucket.ts'
-import {
-  asError,
-  codeOf,
-  codes,
-  Door,
-  deliverWithinMs,
-  envelopeBytes,
-  reasonOf,
-  retryMs,
-  StreamUnfit,
-  whenReady,
-} from './nats-connection.ts'
-import { from, messageIn, pulling, type StoredDraft, undelivered, View } from './nats-view.ts'
+import { codeOf, codes, Door, envelopeBytes, reasonOf, whenNatsReady } from './nats-connection.ts'
+import { from, loadView, messageIn, pulling } from './nats-view.ts'
+import { asError, type Entry, publishWithinMs, retryMs, type StoredDraft, StreamLog } from './stream-log.ts'
+import type { View } from './view.ts'
 
 interface NatsLogParts extends LogParts {
   /** Stays open after the log is closed, unless `onClosed` closes it. */
@@ -68,8 +48,6 @@ interface NatsLogParts extends LogParts {
  */
 const duplicatesMs = 120_000
 
-/** Deadline for JetStream's answer, including a reconnect; then the sender tries again. */
-const publishWithinMs = 5000
 /** Interval of checks for overdue messages, and for a stream that was full. */
 const lookEachMs = 500
 /** Number of checks after which the stream is asked which messages it still has. */
@@ -78,14 +56,6 @@ const looksPerCheck = 4
 const settleMs = { cluster: 1000, alone: 100 }
 /** From the first answer that a cluster has too few servers: others may be about to join. */
 const joinWithinMs = 10_000
-
-/** A draft in progress, until it is in the view. */
-interface Entry extends PromiseWithResolvers<number> {
-  readonly draft: Draft
-  readonly key: string
-  readonly payload: string
-  readonly enteredAt: number
-}
 
 /** Available once JetStream answers. */
 interface Opened {
@@ -96,32 +66,18 @@ interface Opened {
   readonly view: View
 }
 
-/**
- * Each message is one message of the stream, with the stream's number: cursors are valid on every
- * server. All servers must have the same limits.
- */
-export class NatsLog extends HistoryLog<Entry> {
+export class NatsLog extends StreamLog {
   readonly #nats: NatsLogParts
   readonly #opened: Opened
-  readonly #onLoss: (sentence: string) => void
   readonly #door: Door
   readonly #setBack: string
   /** Tells all servers that an epoch has ended. */
   readonly #livesSubject: string
   /** By sender: sends one draft at a time, so that the next one cannot overtake a lost one. */
   readonly #lines = new Map<string, Entry[]>()
-  readonly #lost = Promise.withResolvers<string>()
   #consuming: ConsumerMessages | null = null
   #stop: () => void = () => undefined
   #rejoining: Promise<void> | null = null
-  /** Reason for which this server is cut off from the stream; null if it is not. */
-  #away: string | null = null
-  #isLost = false
-  /**
-   * Why JetStream refused the newest draft, since when it has refused drafts, and when it last did.
-   */
-  #refused: { readonly reason: string; readonly since: number; readonly at: number } | null = null
-  #heardAt: number
   #looks = 0
   /** The stream's state when messages were found missing. */
   #suspected: StreamInfo['state'] | null = null
@@ -137,48 +93,43 @@ export class NatsLog extends HistoryLog<Entry> {
       joinedBy ??= performance.now() + joinWithinMs
       return performance.now() < joinedBy
     }
-    const { manager, created, bucket } = await whenReady(`the stream ${name} of NATS`, parts, async () => {
-      const manager = await jetstreamManager(connection)
-      const { created, config } = await addStream(manager, name, replicas, connection, mayJoin)
-      mustKeepAll(config)
-      const bucket = await new Objm(client).create(`${name}-bases`, {
-        replicas: config.num_replicas,
-        storage: StorageType.File,
-      })
-      mustKeepAll((await manager.streams.info(`OBJ_${name}-bases`)).config)
-      return { manager, created, bucket }
-    })
-    const life = await whenReady(`the bucket ${name}-bases of NATS`, parts, () => readLife(bucket, created))
-    const view = await whenReady(`the messages of the stream ${name}`, parts, () =>
-      View.load({ ...parts, client, manager, bucket, life }),
+    const { manager, created, bucket } = await whenNatsReady(
+      `the stream ${name} of NATS`,
+      parts,
+      async () => {
+        const manager = await jetstreamManager(connection)
+        const { created, config } = await addStream(manager, name, replicas, connection, mayJoin)
+        mustKeepAll(config)
+        const bucket = await new Objm(client).create(`${name}-bases`, {
+          replicas: config.num_replicas,
+          storage: StorageType.File,
+        })
+        mustKeepAll((await manager.streams.info(`OBJ_${name}-bases`)).config)
+        return { manager, created, bucket }
+      },
+    )
+    const life = await whenNatsReady(`the bucket ${name}-bases of NATS`, parts, () =>
+      readLife(bucket, created),
+    )
+    const view = await whenNatsReady(`the messages of the stream ${name}`, parts, () =>
+      loadView({ ...parts, client, manager, bucket, life }),
     )
     const log = new NatsLog(parts, { client, manager, bucket, life, view })
-    log.#consuming = await whenReady(`a consumer of the stream ${name}`, parts, () => log.#consume())
+    log.#consuming = await whenNatsReady(`a consumer of the stream ${name}`, parts, () => log.#consume())
     log.#start()
     return log
   }
 
   private constructor(parts: NatsLogParts, opened: Opened) {
-    const { connection, name, limits, typeOf, roomMaking, now, onFailure } = parts
-    const { life, view } = opened
-    super({
-      epoch: life.epoch,
-      history: view.history,
-      typeOf,
-      maxChannels: limits.maxChannels,
-      roomMaking,
-      onFailure,
-      onLoss: lossHandlerFor(parts),
-    })
+    const { connection, name } = parts
+    super(parts, opened.life.epoch, opened.view)
     this.#nats = parts
     this.#opened = opened
-    this.#onLoss = lossHandlerFor(parts)
     this.#setBack = `the stream ${name} lost its newest messages`
     this.#livesSubject = `${name}-lives`
-    this.#heardAt = now()
     this.#door = new Door(connection, {
       onShut: () => {
-        if (!this.#isLost) this.#away = 'NATS does not answer'
+        if (!this.isLost) this.away = 'NATS does not answer'
       },
       onReopened: () => void this.#rejoin(),
     })
@@ -190,25 +141,12 @@ export class NatsLog extends HistoryLog<Entry> {
       callback: () => void this.#rejoin(),
     })
     // An epoch may have begun before this server subscribed.
-    this.#mustBeSame().catch((error) => error instanceof StreamLost && this.#lose(error.message))
+    this.#mustBeSame().catch((error) => error instanceof StreamLost && this.lose(error.message))
     const looking = setInterval(() => void this.#look().catch(this.onFailure), lookEachMs)
     this.#stop = () => {
       clearInterval(looking)
       hearing.unsubscribe()
     }
-  }
-
-  readonly outage = (): Outage | null => {
-    if (this.#away !== null) return { reason: this.#away, since: this.#heardAt, isCutOff: true }
-    return this.#refused && { reason: this.#refused.reason, since: this.#refused.since, isCutOff: false }
-  }
-
-  /**
-   * Resolves to the reason when the stream was replaced or lost messages, so that this log must no
-   * longer be used.
-   */
-  get lost(): Promise<string> {
-    return this.#lost.promise
   }
 
   async #consume(): Promise<ConsumerMessages> {
@@ -229,9 +167,9 @@ export class NatsLog extends HistoryLog<Entry> {
     const watch = async () => {
       for await (const status of messages.status()) {
         if (messages !== this.#consuming || this.#rejoining) continue
-        if (status.type === 'heartbeats_missed') this.#away ??= 'the stream is silent'
+        if (status.type === 'heartbeats_missed') this.away ??= 'the stream is silent'
         else if (status.type === 'heartbeat') {
-          this.#hear()
+          this.hear()
           // Servers of version 2.9 can skip a message that is stored during a purge.
           if (status.lastStreamSequence > this.history.head) void this.#rejoin()
         }
@@ -243,12 +181,6 @@ export class NatsLog extends HistoryLog<Entry> {
     })
   }
 
-  #hear(): void {
-    if (this.#isLost) return
-    this.#heardAt = this.#nats.now()
-    this.#away = null
-  }
-
   /** JetStream forgets its consumers when it stops. */
   async #rejoin(): Promise<void> {
     this.#rejoining ??= this.#rejoinUntilDone().finally(() => {
@@ -258,17 +190,17 @@ export class NatsLog extends HistoryLog<Entry> {
   }
 
   async #rejoinUntilDone(): Promise<void> {
-    while (!this.isClosed && !this.#isLost) {
+    while (!this.isClosed && !this.isLost) {
       try {
         await this.#door.untilOpen()
         await this.#consuming?.close()
         if ((await this.#door.untilShut(this.#mustBeSame().then(() => true))) === null) continue
         this.#consuming = await this.#consume()
         this.#attend(this.#consuming)
-        return this.#hear()
+        return this.hear()
       } catch (error) {
-        if (error instanceof StreamLost) return this.#lose(error.message)
-        this.#away = reasonOf(error)
+        if (error instanceof StreamLost) return this.lose(error.message)
+        this.away = reasonOf(error)
         await pause(retryMs)
       }
     }
@@ -290,9 +222,9 @@ export class NatsLog extends HistoryLog<Entry> {
     const current = await readLife(bucket, life.created)
     if (current.setBacks > life.setBacks) throw new StreamLost(this.#setBack)
     if (current.epoch === this.epoch && (await this.#reaches(head, newest, found.state))) return
-    await endLife(bucket, life, this.#nats.now())
+    await endLife(bucket, life, this.now())
     this.#nats.connection.publish(this.#livesSubject)
-    this.#onLoss(
+    this.onLoss(
       `The stream ${this.#nats.name} of NATS lost its newest messages: a NATS server lost them in a power cut, or was restored from an older copy. Windows get a snapshot.`,
     )
     throw new StreamLost(this.#setBack)
@@ -311,61 +243,36 @@ export class NatsLog extends HistoryLog<Entry> {
     return !found || (keyOf(found) === keyOf(newest) && found.acceptedAt === newest.acceptedAt)
   }
 
-  /** Refuses everything pending: the senders repeat it, to the next stream. */
-  #lose(reason: string): void {
-    this.#isLost = true
-    this.#away = reason
-    this.#refuse(this.pending.values(), reason)
-    this.#lost.resolve(reason)
-  }
-
-  #notTaken(reason: string): void {
-    this.#refused = { reason, since: this.#refused?.since ?? this.#nats.now(), at: this.#nats.now() }
-  }
-
-  #refuse(entries: Iterable<Entry>, cause: unknown): void {
-    for (const { key, reject } of [...entries]) {
-      this.pending.delete(key)
-      reject(logUnavailable(cause))
-    }
-  }
-
   async #look(): Promise<void> {
-    const overdue = this.#nats.now() - publishWithinMs - deliverWithinMs
-    const late = [...this.pending.values().filter(({ enteredAt }) => enteredAt < overdue)]
-    if (late.length > 0) {
-      const reason = this.#away ?? undelivered
-      this.#refuse(late, reason)
-      this.#notTaken(reason)
-      void this.#rejoin()
-    }
+    if (this.refuseOverdue()) void this.#rejoin()
     this.#looks += 1
     if (this.#looks % looksPerCheck === 0) await this.#noticePurge()
-    if (!this.#refused || this.#away !== null) return
+    if (!this.refused || this.away !== null) return
     const { config, state } = await this.#opened.manager.streams.info(this.#nats.name)
-    const { at } = this.#refused
-    if (!isFull(config, state) && this.#nats.now() - at > refusedForMs && this.#refused?.at === at)
-      this.#refused = null
+    const { at } = this.refused
+    if (!isFull(config, state) && this.now() - at > refusedForMs && this.refused?.at === at)
+      this.refused = null
   }
 
   /** Servers erase nothing that all of them keep: reports it if another program does. */
   async #noticePurge(): Promise<void> {
-    if (this.#away !== null || this.#rejoining) return
-    const { manager, view } = this.#opened
+    if (this.away !== null || this.#rejoining) return
+    const { manager } = this.#opened
     const { name } = this.#nats
+    const { history } = this
     const found = await manager.streams.info(name).catch(() => null)
-    if (!found || this.#isLost) return
+    if (!found || this.isLost) return
     const suspected = this.#suspected
-    const known = Math.min(this.#reported.count, view.keptBefore(this.#reported.upTo + 1))
-    this.#suspected = view.lackedBy(found.state) > known ? found.state : null
+    const known = Math.min(this.#reported.count, history.heldBefore(this.#reported.upTo + 1))
+    this.#suspected = lackedBy(history, found.state) > known ? found.state : null
     // Another server may have dropped them a moment earlier than this one.
-    const missing = suspected === null ? 0 : view.lackedBy(suspected) - known
+    const missing = suspected === null ? 0 : lackedBy(history, suspected) - known
     if (suspected === null || missing <= 0) return
     this.#suspected = null
-    view.lostBefore(suspected.first_seq)
-    this.#reported = { count: view.lackedBy(suspected), upTo: suspected.last_seq }
+    history.dropBefore(suspected.first_seq)
+    this.#reported = { count: lackedBy(history, suspected), upTo: suspected.last_seq }
     const messages = missing === 1 ? '1 message' : `${missing} messages`
-    this.#onLoss(
+    this.onLoss(
       `Another program erased ${messages} of the stream ${name} of NATS that should have been kept, as \`nats stream purge\` does. Windows that were away get a snapshot.`,
     )
   }
@@ -373,44 +280,23 @@ export class NatsLog extends HistoryLog<Entry> {
   /** `isFirst`: a consumer begins with it, after the newest that this server has. */
   #receive(received: JsMsg, isFirst: boolean): void {
     const { head } = this.history
-    if (received.seq <= head || this.#isLost) return
+    if (received.seq <= head || this.isLost) return
     // Skipped, see `#attend`: the next consumer begins there.
     if (received.seq > head + 1 && !isFirst) return void this.#rejoin()
-    // Windows that received this message would not notice that they miss the erased ones.
-    if (received.seq > head + 1) {
-      this.#lose(
-        `the messages from ${head + 1} to ${received.seq - 1} were erased before this server received them`,
-      )
-      return
-    }
-    this.#hear()
-    this.#refused = null
-    const message = messageIn(received)
-    if (this.#opened.view.take(message)) this.tell(message)
-    this.#settle(message)
+    if (received.seq > head + 1) this.loseUnreceived(received.seq - 1)
+    else this.receive(messageIn(received))
   }
 
-  /** The message is in the view, or it repeats one that is there: answers the pending draft. */
-  #settle(message: Message): void {
-    const entry = this.pending.get(keyOf(message))
-    if (!entry) return
-    this.pending.delete(entry.key)
-    const { seq } = this.history.find(message) ?? message
-    if (isRepeat(message, entry.draft)) entry.resolve(seq)
-    else entry.reject(idTaken(entry.draft))
+  protected override async newest(): Promise<number> {
+    const { manager } = this.#opened
+    const { state } = await manager.streams.info(this.#nats.name).catch((error) => {
+      throw new Error(reasonOf(error), { cause: error })
+    })
+    return state.last_seq
   }
 
-  protected override catchUp(cursor: Cursor): Promise<void> {
-    return this.#opened.view.catchUp(cursor)
-  }
-
-  protected override enter(draft: Draft, acceptedAt: number): number | Promise<number> {
-    const known = this.repeatOf(draft)
-    if (known !== null) return known
-    const key = keyOf(draft)
-    const payload = draftText(draft, acceptedAt)
-    const entry = { ...Promise.withResolvers<number>(), draft, key, payload, enteredAt: this.#nats.now() }
-    this.pending.set(key, entry)
+  protected override send(entry: Entry): void {
+    const { draft } = entry
     const line = this.#lines.get(draft.from)
     if (line) line.push(entry)
     else {
@@ -418,7 +304,6 @@ export class NatsLog extends HistoryLog<Entry> {
       this.#lines.set(draft.from, begun)
       void this.#sendAll(draft.from, begun)
     }
-    return entry.promise
   }
 
   async #sendAll(sender: string, line: Entry[]): Promise<void> {
@@ -428,9 +313,9 @@ export class NatsLog extends HistoryLog<Entry> {
         line.shift()
       } catch (cause) {
         const reason = reasonOf(cause)
-        if (this.#away === null) this.#notTaken(reason)
+        if (this.away === null) this.notTaken(reason)
         // Also refuses the drafts behind it: the sender repeats all of them, in order.
-        this.#refuse(line.splice(0), reason)
+        this.refuse(line.splice(0), reason)
         // The stream may have been replaced.
         if (!(cause instanceof JetStreamApiError)) void this.#rejoin()
       }
@@ -448,10 +333,10 @@ export class NatsLog extends HistoryLog<Entry> {
     for (;;) {
       await this.#door.untilOpen(endsAt)
       // Another stream may have this name by now.
-      if (this.#isLost) throw logUnavailable(this.#away)
+      if (this.isLost) throw logUnavailable(this.away)
       const asked = this.#opened.client.publish(subject, payload, { msgID, timeout: publishWithinMs })
       const answer = await this.#door.untilShut(asked.catch(asError))
-      if (this.#isLost) throw logUnavailable(this.#away)
+      if (this.isLost) throw logUnavailable(this.away)
       if (answer instanceof Error) {
         const isFinal = answer instanceof JetStreamApiError && answer.code !== codes.unavailable
         if (isFinal || performance.now() + retryMs > endsAt) throw answer
@@ -470,12 +355,14 @@ export class NatsLog extends HistoryLog<Entry> {
 
   protected override async finish(): Promise<void> {
     await super.finish()
+    await this.#nats.onClosed?.()
+  }
+
+  protected override async leave(): Promise<void> {
     this.#stop()
     this.#door.close()
     await this.#rejoining
     await this.#consuming?.close()
-    await this.#opened.view.close()
-    await this.#nats.onClosed?.()
   }
 }
 
@@ -515,7 +402,7 @@ async function addStream(
   })
 }
 
-/** The stream's own limits would erase messages that are in no base yet. Throws a `StreamUnfit`. */
+/** The stream's own limits would erase messages that are in no base yet. Throws a `StorageUnfit`. */
 function mustKeepAll({ name, retention, discard, ...limits }: StreamConfig): void {
   const { max_msgs, max_bytes, max_msgs_per_subject, max_age } = limits
   const erasing = Object.entries({
@@ -525,9 +412,14 @@ function mustKeepAll({ name, retention, discard, ...limits }: StreamConfig): voi
   const settings = erasing.map(([setting, limit]) => `${setting} ${limit}`)
   if (retention !== RetentionPolicy.Limits) settings.push(`retention ${retention}`)
   if (settings.length === 0) return
-  throw new StreamUnfit(
+  throw new StorageUnfit(
     `The stream ${name} of NATS erases pages by itself (${settings.join(', ')}, discard ${discard}): remove these limits, or name another stream (nats.stream).`,
   )
+}
+
+/** Minimum number of held messages that a stream in this state lacks. */
+function lackedBy(history: History, { first_seq, last_seq, messages }: StreamInfo['state']): number {
+  return Math.max(history.heldBefore(first_seq), history.heldBefore(last_seq + 1) - messages)
 }
 
 /** Checks the stream's own limits. */

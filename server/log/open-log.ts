@@ -18,6 +18,7 @@ import { createMemoryLog } from './memory-log.ts'
 import type { NatsSettings } from './nats-connection.ts'
 import { type Durability, openSqliteLog } from './sqlite-log.ts'
 import type { SqsSettings } from './sqs-log.ts'
+import type { SharedStorage } from './store.ts'
 
 interface LogConfig {
   readonly broker: 'embedded' | 'nats' | 'sqs'
@@ -39,15 +40,17 @@ interface Surroundings extends Omit<LogParts, 'limits'> {
   /** Folder of a log that is a file. */
   readonly dataFolder: string
   readonly random: Random
+  /** Where the log is, instead of where the settings say. */
+  readonly shared?: SharedStorage | null
   /** Receives the log that stores, before anything is appended to it. */
   readonly onOpened?: (log: Log) => void
 }
 
 /** Rejects with a `LogFileError` that names the file, or with a sentence about the broker. */
 export async function openLog(config: LogConfig, parts: Surroundings): Promise<OpenedLog> {
-  const { onOpened } = parts
-  if (config.broker === 'nats') {
-    const opened = await openOnNats(config, parts)
+  const { onOpened, shared } = parts
+  if (shared || config.broker === 'nats') {
+    const opened = await (shared ? openOnStore(shared, config, parts) : openOnNats(config, parts))
     onOpened?.(opened.log)
     return opened
   }
@@ -112,6 +115,15 @@ async function openOnNats(config: LogConfig, parts: Surroundings): Promise<Opene
     await close()
     throw error
   }
+}
+
+async function openOnStore(
+  shared: SharedStorage,
+  config: LogConfig,
+  parts: Surroundings,
+): Promise<OpenedLog> {
+  const { openStoreLog } = await import('./store-log.ts')
+  return openStoreLog(shared, { ...parts, limits: limitsOf(config) })
 }
 
 function openEmbedded(config: LogConfig, parts: Surroundings): Log {

@@ -30,6 +30,8 @@ interface Storage {
    * first is added.
    */
   readonly appender: readonly string[]
+  /** See `ModelledLog`. */
+  readonly isShared?: boolean
 }
 
 /** `createStorage` returns an empty storage for at least 100,000 messages. */
@@ -103,7 +105,8 @@ export function testPersistence(name: string, createStorage: (context: TestConte
     const third = await storage.open()
     assert.equal((await readUpdates(third, 'gone')).text, anew)
     const all = await readAll(third, start, new Set(['main', 'gone']))
-    assert.deepEqual([all.recovered, all.messages.length, all.head.seq], [true, 10 + 1 + 600, 1213])
+    assert.equal(all.head.seq, 1213)
+    if (!storage.isShared) assert.deepEqual([all.recovered, all.messages.length], [true, 10 + 1 + 600])
     await third.close()
   })
 

@@ -1,0 +1,1 @@
+export const libraries: Readonly<Record<string, string>>
