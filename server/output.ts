@@ -95,7 +95,7 @@ export class Output<Own extends string = never> {
   }
 
   /** JSON is written to `out` synchronously, so that nothing is lost at an exit. */
-  use(format: 'text' | 'json', out: Destination = standardOutput()): void {
+  use(format: 'text' | 'json', out = this.#parts.out): void {
     const settings: pino.LoggerOptions = {
       level: 'debug',
       base: null,
@@ -184,9 +184,6 @@ function ignoreWriteErrors(stream: NodeJS.WriteStream): Destination {
       }),
   }
 }
-
-/** Writing to a full disk must not end the process. */
-const standardOutput = () => pino.destination({ dest: 1, sync: true }).on('error', () => undefined)
 
 /** The error's origin, not its message, which may contain client input. */
 function placeOf(cause: unknown): string {

@@ -84,6 +84,8 @@ test('an empty variable counts as not set, and variables that are no settings ar
     CROSSWIND_CHROMIUM: '/usr/bin/chromium',
     CROSSWIND_CHROMEDRIVER: '/x',
     CROSSWIND_NATS_PROGRAM: '/x',
+    CROSSWIND_POSTGRES_PROGRAM: '/x',
+    CROSSWIND_REDIS_PROGRAM: '/x',
     CROSSWIND_SQS_PROGRAM: '/x',
     CROSSWIND_NODE: '/x',
     CROSSWIND_SEED: '1',

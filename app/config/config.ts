@@ -59,7 +59,7 @@ export async function loadConfig({ argv, env, cwd }: ConfigSources): Promise<Con
 
 /** Not settings: traces, and what the set-up commands (scripts/) and the tests use, whose servers inherit it. */
 const foreignVariable =
-  /^CROSSWIND_(DEBUG|CHROMIUM|CHROMEDRIVER|FIREFOX|VITE|NATS_PROGRAM|SQS_PROGRAM|BROWSER|STOPS|MODES|NODE|ROUNDS|SEED|HISTORY_EDITS|((ATTACK|WIND)_)?SECONDS)$/
+  /^CROSSWIND_(DEBUG|CHROMIUM|CHROMEDRIVER|FIREFOX|VITE|NATS_PROGRAM|POSTGRES_PROGRAM|REDIS_PROGRAM|SQS_PROGRAM|BROWSER|STOPS|MODES|NODE|ROUNDS|SEED|HISTORY_EDITS|((ATTACK|WIND)_)?SECONDS)$/
 
 function overridesFromEnvironment(env: ConfigSources['env']): Override[] {
   return Object.entries(env).flatMap(([name, text = '']) => {

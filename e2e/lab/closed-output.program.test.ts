@@ -52,7 +52,7 @@ for (const logFormat of logFormats)
     ['closed', 'exec "$@" >&- 2>&-'],
     ['a full disk', 'exec "$@" >/dev/full 2>&1'],
   ] as const)
-    test(`a server whose output is ${what}, as ${logFormat}, starts, and stops when it is told to`, {
+    test(`a server whose output is ${what}, as ${logFormat}, starts, and stops when it is told to; with a wrong flag it ends`, {
       skip: process.platform !== 'linux' && 'needs /dev/full',
     }, async (t) => {
       const data = join(temporaryFolder(t), 'data')
@@ -64,6 +64,12 @@ for (const logFormat of logFormats)
       await Promise.race([once(child, 'message'), ended.then(() => assert.fail('It did not start.'))])
       child.kill('SIGTERM')
       assert.deepEqual(await ended, [0, null])
+      const wrong = spawn('sh', [...words.slice(0, 4), 'app/main.ts', '--port', 'none', ...flags.slice(-2)], {
+        cwd: root,
+        stdio: 'ignore',
+      })
+      t.after(() => wrong.kill('SIGKILL'))
+      assert.deepEqual(await once(wrong, 'exit'), [1, null])
     })
 
 test('any other program ends, with the status of a closed pipe', async (t) => {
