@@ -112,6 +112,7 @@ export default [
       settings: 'server/settings.ts',
       shapes: 'server/shapes.ts',
       storage: 'server/storage.ts',
+      'test-server': 'server/test-server.ts',
       'yjs-tasks': 'server/document/yjs-tasks.ts',
       'log-copy-task': 'server/library/log-copy-task.ts',
     },

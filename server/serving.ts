@@ -1,6 +1,7 @@
 // Services on one log: the hub, documents, health, figures, and the Koa application.
 
-import { endsWithin, processTimers } from '../scripts/process.ts'
+import type { Timers } from '../protocol/time.ts'
+import { endsWithin } from '../scripts/process.ts'
 import type { TypeOf } from './channels/channel-type.ts'
 import type { EngineSettings } from './config/engine-settings.ts'
 import type { DocumentThreads } from './document/document-threads.ts'
@@ -33,6 +34,7 @@ export type End = () => void | Promise<void>
 /** Parts that outlive a log. */
 export interface ServingParts {
   readonly settings: EngineSettings
+  readonly timers: Timers
   readonly channels: Channels
   /** Null if no channel is a document. */
   readonly openDocuments: (() => DocumentThreads) | null
@@ -71,7 +73,6 @@ export interface HostedLog {
   readonly tellOutage: (outage: Outage | null) => void
 }
 
-const timers = processTimers
 const random = Math.random
 const endless = new Promise<never>(() => undefined)
 
@@ -113,7 +114,7 @@ export class Serving {
   }
 
   private constructor(parts: ServingParts, opened: OpenedLog, documents: DocumentThreads | null) {
-    const { settings, channels, siblings, leads, hostLog, onFailure, onCutOff } = parts
+    const { settings, timers, channels, siblings, leads, hostLog, onFailure, onCutOff } = parts
     const { log, lost = endless, outage = () => null, figures } = opened
     const { maxBytes = Number.POSITIVE_INFINITY } = opened
     const hosted = hostLog?.(opened)
@@ -187,7 +188,12 @@ export class Serving {
     if (!this.#closed) this.#ends.push(begin(this.log))
   }
 
-  async #ticketsFor({ authorize, secret, onFailure }: ServingParts): Promise<TicketAuthorizer | null> {
+  async #ticketsFor({
+    timers,
+    authorize,
+    secret,
+    onFailure,
+  }: ServingParts): Promise<TicketAuthorizer | null> {
     if (authorize === 'everyone') return null
     return new TicketAuthorizer({
       authorize,
@@ -206,7 +212,7 @@ export class Serving {
   }
 
   async #mount(parts: ServingParts): Promise<void> {
-    const { settings, channels, connections, origins } = parts
+    const { settings, timers, channels, connections, origins } = parts
     const { limits } = this
     this.#tickets = await this.#ticketsFor(parts)
     const app = createApp({
@@ -275,7 +281,7 @@ function openOwnLog(
   documents: DocumentThreads | null,
   signal: AbortSignal,
 ): Promise<OpenedLog> {
-  const { settings, channels, dataFolder, shared, roomMaking, onFailure } = parts
+  const { settings, timers, channels, dataFolder, shared, roomMaking, onFailure } = parts
   return openLog(settings, {
     typeOf: withRevocations(channels.typesWith(documents?.ledger ?? null)),
     onOpened: (log) => documents?.ledger.open(log),

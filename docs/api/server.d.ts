@@ -179,6 +179,7 @@ declare const contentNumbers: {
   document: number;
   skip: number;
 };
+declare const createCrosswind: (options: CrosswindOptions) => Promise<Crosswind>;
 declare const defineChannels: <const Rules extends Readonly<Record<string, ChannelRule>>>(rules: Rules) => Rules;
 declare const engineSchema: z.ZodObject<{
   allowedOrigins: z.ZodDefault<z.ZodArray<z.ZodString>>;
@@ -376,7 +377,7 @@ declare function checkLogFile(given: string): void;
 declare function checked<Schema extends z.ZodObject>(schema: Schema, keys: readonly ConfigKey[], given: unknown, from: string, wayOut: string): z.output<Schema>;
 declare function choice<const Value extends string | number>(values: readonly Value[], initial: NoInfer<Value>): z.ZodDefault<z.ZodPreprocess<z.ZodLiteral<Value>, unknown>>;
 declare function copyLogFile(file: string, copy: string): number;
-declare function createCrosswind(options: CrosswindOptions): Promise<Crosswind>;
+declare function createTestCrosswind({ authorize, application, ...options }: TestOptions): Promise<TestCrosswind>;
 declare function field<Schema extends z.ZodType>(schema: Schema, allowed: string, fromText?: FieldNotes['fromText']): Schema;
 declare function flagOf(path: readonly string[]): string;
 declare function handlersBelow(path: string, { handleRequest, takes }: RequestsOf): {
@@ -445,13 +446,16 @@ declare namespace shapes_d_exports {
 declare namespace storage_d_exports {
   export { KeptText, LogStore, MessageMark, SharedStorage, StorageUnfit, StoreConnection, StoreDraft, StoreEvents, StorePage, StoreState, StoredText, newEpoch };
 }
-export { index_d_exports as ".", documents_d_exports as "./documents", log_file_d_exports as "./log-file", program_d_exports as "./program", settings_d_exports as "./settings", shapes_d_exports as "./shapes", storage_d_exports as "./storage" };
+declare namespace test_server_d_exports {
+  export { TestCrosswind, TestOptions, createTestCrosswind };
+}
+export { index_d_exports as ".", documents_d_exports as "./documents", log_file_d_exports as "./log-file", program_d_exports as "./program", settings_d_exports as "./settings", shapes_d_exports as "./shapes", storage_d_exports as "./storage", test_server_d_exports as "./testing" };
 import * as Y from "yjs";
 import { Doc } from "yjs";
 import { Duplex } from "node:stream";
 import { EventEmitter } from "node:events";
 import { Http2ServerRequest, Http2ServerResponse, IncomingHttpHeaders } from "node:http2";
-import { IncomingMessage, ServerResponse } from "node:http";
+import { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { z } from "zod";
 interface Answering {
   readonly req: IncomingMessage;
@@ -915,6 +919,16 @@ interface Stored$1 {
 interface StoredText {
   readonly seq: number;
   readonly text: string;
+}
+interface TestCrosswind extends AsyncDisposable {
+  readonly crosswind: Crosswind;
+  readonly url: string;
+  advance(byMs: number): void;
+  close(): Promise<void>;
+}
+interface TestOptions extends Omit<CrosswindOptions, 'path' | 'authorize' | 'storage' | 'workers'> {
+  readonly authorize?: CrosswindOptions['authorize'];
+  readonly application?: RequestListener;
 }
 interface Typed<Input, Output> {
   readonly '~standard': {

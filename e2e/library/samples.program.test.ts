@@ -142,6 +142,7 @@ test('samples of JavaScript and TypeScript compile', async (t) => {
       '@crosswind/react': [join(root, 'client/react/index.ts')],
       '@crosswind/redis': [join(root, 'server/redis/index.ts')],
       '@crosswind/server': [join(root, 'server/index.ts')],
+      '@crosswind/server/testing': [join(root, 'server/test-server.ts')],
       '@crosswind/server/*': [join(root, 'server/*.ts')],
     },
   }

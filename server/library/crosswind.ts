@@ -20,8 +20,8 @@ import {
 } from '../../protocol/messages.ts'
 import type { MonitorReply } from '../../protocol/monitor.ts'
 import { Refusal } from '../../protocol/refusal.ts'
+import type { Clock } from '../../protocol/time.ts'
 import { upsert } from '../../protocol/upsert.ts'
-import { processTimers } from '../../scripts/process.ts'
 import { refuseOthers } from '../../scripts/suggestion.ts'
 import type { Documents } from '../document/document-worker.ts'
 import type { Tasks } from '../document/update-tasks.ts'
@@ -157,6 +157,7 @@ interface CrosswindParts {
   readonly showRefusal: ShowRefusal | undefined
   readonly messageListeners: ChannelListeners<Received>
   readonly clientListeners: ChannelListeners<ClientMovement>
+  readonly now: Clock
 }
 
 /** A client that is connected, or polls. */
@@ -211,6 +212,7 @@ export class Crosswind<Declared = any> {
   readonly #showRefusal: ShowRefusal | undefined
   readonly #messageListeners: ChannelListeners<Received>
   readonly #clientListeners: ChannelListeners<ClientMovement>
+  readonly #now: Clock
   readonly #callers = new WeakMap<AnyRequest, Promise<Caller>>()
   #ids = 0
 
@@ -230,6 +232,7 @@ export class Crosswind<Declared = any> {
     this.#showRefusal = showRefusal
     this.#messageListeners = parts.messageListeners
     this.#clientListeners = parts.clientListeners
+    this.#now = parts.now
     engine.onLog((log) => log.follow((message, cursor) => this.#tell(message, cursor)))
     const { handler, express, koa, fastify } = handlersBelow(path, engine.handlers)
     this.handler = handler
@@ -364,7 +367,7 @@ export class Crosswind<Declared = any> {
       channels: this.#channels,
       bodies: app.bodies,
       readingRate: app.readingRate,
-      now: processTimers.now,
+      now: this.#now,
     })
   }
 
@@ -407,7 +410,7 @@ export class Crosswind<Declared = any> {
    * `Refusal` (429 `too-fast`) with this sentence beyond the rate. Each connection is counted by itself.
    */
   readonly rateLimit = (perSecond: number, sentence: string): Limiter =>
-    rateLimit(perSecond, sentence, processTimers.now)
+    rateLimit(perSecond, sentence, this.#now)
 
   /**
    * Figures of this server, of all its workers, in Prometheus' text format; docs/operating.md explains
@@ -459,7 +462,7 @@ export class Crosswind<Declared = any> {
     channel: string,
     kind: Kind,
     body: Bodies[Kind],
-    { id, user, from = applicationName, at = processTimers.now() }: Publishing,
+    { id, user, from = applicationName, at = this.#now() }: Publishing,
   ): Draft {
     if (user !== undefined) checkUser(`${method}: user`, user)
     if (from !== applicationName && !this.#channels.isReserved(from))
@@ -634,7 +637,7 @@ export class Crosswind<Declared = any> {
     const { log } = this.#engine.current
     const head = log.heads().get(channel)
     if (head === undefined) return false
-    await log.append(erasureOf(channel, head, processTimers.now()), processTimers.now())
+    await log.append(erasureOf(channel, head, this.#now()), this.#now())
     return !log.heads().has(channel)
   }
 
@@ -652,7 +655,7 @@ export class Crosswind<Declared = any> {
       channel: revocationsChannel,
       kind: 'revocation',
       from: applicationName,
-      at: processTimers.now(),
+      at: this.#now(),
       body: { revoked },
     })
   }
