@@ -1,0 +1,295 @@
+// The modules of docs/yjs.md and docs/coming-from.md, as they are printed there.
+
+import assert from 'node:assert/strict'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { registerHooks } from 'node:module'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { pathToFileURL } from 'node:url'
+import * as Y from 'yjs'
+import type { Crosswind as Client, Room } from '../../client/connect.ts'
+import type { CrosswindProvider } from '../../client/yjs.ts'
+import { temporaryFolder } from '../../scripts/folder-testing.ts'
+import type { createCrosswind, Received } from '../../server/index.ts'
+import { createNodePlatform } from '../clients/client.ts'
+import { connectHttp } from '../clients/http-client.ts'
+import { start } from './testing.ts'
+import { converged, startDocuments, synced } from './yjs-testing.ts'
+
+type Crosswind = Awaited<ReturnType<typeof createCrosswind>>
+
+interface Comment {
+  readonly id: string
+  readonly from: number
+  readonly to: number
+  readonly words: string
+}
+
+interface Modules {
+  readonly 'undo.mjs': { undoIn(text: Y.Text): Y.UndoManager }
+  readonly 'comments.mjs': {
+    addComment(text: Y.Text, from: number, to: number, words: string): string
+    commentsOn(text: Y.Text): readonly Comment[]
+  }
+  readonly 'versions.mjs': {
+    documentAt(crosswind: Crosswind, channel: string, ms: number): Promise<Y.Doc>
+    restore(text: Y.Text, earlier: Y.Text): void
+  }
+  readonly 'pages.mjs': {
+    addPage(book: Y.Doc, title: string): string
+    openPage(url: string, connection: unknown, id: string): CrosswindProvider
+  }
+  readonly 'users.mjs': {
+    permitFor(user: string): { user: string; read: string[]; write: string[] }
+    invite(crosswind: Crosswind, user: string, room: string): Promise<unknown>
+    followInvitations(
+      crosswind: Client,
+      user: string,
+      onMessage: (message: { data: unknown }) => void,
+    ): () => void
+  }
+  readonly 'ask.mjs': {
+    ask(room: Room<unknown>, question: unknown): Promise<unknown>
+    answerIn(crosswind: Crosswind, channels: string, answer: (question: string) => unknown): () => void
+  }
+  readonly 'webhooks.mjs': {
+    forward(
+      crosswind: Crosswind,
+      channel: string,
+      last: number,
+      post: (message: Received) => unknown,
+    ): () => void
+  }
+  readonly 'absent.mjs': {
+    notifyAbsent(
+      crosswind: Crosswind,
+      channels: string,
+      membersOf: (channel: string) => Promise<readonly string[]>,
+      notify: (user: string, message: Received) => unknown,
+    ): () => void
+  }
+  readonly 'sealed.mjs': {
+    seal(key: CryptoKey, data: unknown): Promise<Uint8Array>
+    unseal(key: CryptoKey, bytes: Uint8Array): Promise<unknown>
+  }
+  readonly 'edit.mjs': {
+    edit(url: string, channel: string, change: (doc: Y.Doc) => void, options?: object): Promise<void>
+  }
+}
+
+const pages = ['yjs.md', 'coming-from.md']
+  .map((name) => readFileSync(join(import.meta.dirname, '../../docs', name), 'utf8'))
+  .join('\n')
+const listings = new Map(
+  Array.from(pages.matchAll(/```js\n\/\/ (\S+\.mjs)\n(.*?)```/gs), ([, name = '', code = '']) => [
+    name,
+    code,
+  ]),
+)
+
+/** With the sources in place of the packages. */
+async function load<Name extends keyof Modules>(t: TestContext, name: Name): Promise<Modules[Name]> {
+  const file = join(temporaryFolder(t), name)
+  writeFileSync(file, listings.get(name) ?? assert.fail(`no page has ${name}`))
+  const url = pathToFileURL(file).href
+  const hooks = registerHooks({
+    resolve(specifier, context, next) {
+      if (context.parentURL !== url) return next(specifier, context)
+      const source = specifier.replace(/^@crosswind\/client\/(.*)$/, '../../client/$1.ts')
+      return next(source, { ...context, parentURL: import.meta.url })
+    },
+  })
+  try {
+    return await import(url)
+  } finally {
+    hooks.deregister()
+  }
+}
+
+/** Two providers of one document with a text. */
+async function openTwo(t: TestContext, words: string) {
+  const { crosswind, provide } = await startDocuments(t)
+  const ann = provide()
+  const bob = provide()
+  await Promise.all([synced(ann), synced(bob)])
+  const text = ann.doc.getText('text')
+  const other = bob.doc.getText('text')
+  text.insert(0, words)
+  await converged(ann.doc, bob.doc)
+  return { crosswind, ann, text, other, same: () => converged(ann.doc, bob.doc) }
+}
+
+test('undo takes back what its own window wrote, and nothing that another one wrote', async (t) => {
+  const { undoIn } = await load(t, 'undo.mjs')
+  const { text, other, same } = await openTwo(t, '')
+  const undo = undoIn(text)
+  text.insert(0, 'mine')
+  await same()
+  other.insert(4, ' yours')
+  await same()
+  undo.undo()
+  await same()
+  assert.equal(`${other}`, ' yours')
+  undo.redo()
+  await same()
+  assert.equal(`${other}`, 'mine yours')
+})
+
+test('a comment stays at its characters in every window, and goes with them', async (t) => {
+  const { addComment, commentsOn } = await load(t, 'comments.mjs')
+  const { text, other, same } = await openTwo(t, 'one two three')
+  const id = addComment(text, 4, 7, 'why?')
+  await same()
+  other.insert(0, 'zero ')
+  other.insert(12, ', ')
+  await same()
+  for (const one of [text, other]) assert.deepEqual(commentsOn(one), [{ id, from: 9, to: 12, words: 'why?' }])
+  other.delete(8, 5)
+  await same()
+  assert.deepEqual(commentsOn(text), [])
+})
+
+test('a document is shown as it was at a time, and its earlier text restored in every window', async (t) => {
+  const { documentAt, restore } = await load(t, 'versions.mjs')
+  const { crosswind, ann, text, other, same } = await openTwo(t, 'first')
+  text.format(0, 5, { bold: true })
+  await ann.whenSaved()
+  const { at } = (await Array.fromAsync(crosswind.history('doc.1'))).at(-1) ?? assert.fail()
+  // The next update has a later time.
+  while (Date.now() <= at) await new Promise(setImmediate)
+  text.insert(0, 'not the ')
+  await ann.whenSaved()
+  const earlier = await documentAt(crosswind, 'doc.1', at)
+  assert.equal(`${earlier.getText('text')}`, 'first')
+  assert.equal(`${(await documentAt(crosswind, 'doc.1', Date.now())).getText('text')}`, 'not the first')
+  const window = new Y.Doc()
+  Y.applyUpdate(window, Y.encodeStateAsUpdate(earlier))
+  restore(text, window.getText('text'))
+  await same()
+  assert.deepEqual(other.toDelta(), [{ insert: 'first', attributes: { bold: true } }])
+})
+
+test('pages with a channel each are listed by a document and written over its connection', async (t) => {
+  const { addPage, openPage } = await load(t, 'pages.mjs')
+  const { origin, open, provide } = await startDocuments(t, {
+    channels: { 'book.*': { kind: 'yjs' }, 'page.*': { kind: 'yjs' } },
+  })
+  const url = `${origin}/realtime`
+  const anns = open()
+  const bobs = open()
+  const book = provide({ connection: anns }, new Y.Doc(), 'book.1')
+  const shelf = provide({ connection: bobs }, new Y.Doc(), 'book.1')
+  const id = addPage(book.doc, 'First')
+  const page = openPage(url, anns, id)
+  page.doc.getText('text').insert(0, 'Once')
+  await Promise.all([book.whenSaved(), page.whenSaved(), synced(shelf)])
+  await converged(book.doc, shelf.doc)
+  assert.deepEqual(shelf.doc.getMap('pages').toJSON(), { [id]: 'First' })
+  const other = openPage(url, bobs, id)
+  await synced(other)
+  assert.equal(`${other.doc.getText('text')}`, 'Once')
+  for (const opened of [page, other]) opened.destroy()
+  assert.deepEqual([anns.state.status, bobs.state.status], ['open', 'open'])
+})
+
+test('a user reads a channel that others may not, and follows the rooms named there, also later', async (t) => {
+  const { permitFor, invite, followInvitations } = await load(t, 'users.mjs')
+  const { crosswind, open } = await start(t, {
+    channels: { 'room.*': { kind: 'json' }, 'user.*': { kind: 'json' } },
+    authorize: ({ token }) => (token === null ? null : permitFor(token)),
+  })
+  const as = (user: string) => open({ token: () => user })
+  await invite(crosswind, 'ann', 'room.7')
+  const joined = Promise.withResolvers<unknown>()
+  crosswind.watchClients('room.7', joined.resolve)
+  const heard = Promise.withResolvers<unknown>()
+  followInvitations(as('ann'), 'ann', ({ data }) => heard.resolve(data))
+  await joined.promise
+  await crosswind.publish('room.7', 'hello')
+  assert.equal(await heard.promise, 'hello')
+  const refused = Promise.withResolvers<unknown>()
+  as('bob').channel('user.ann').on('error', refused.resolve)
+  assert.equal(((await refused.promise) as { code: string }).code, 'not-invited-there')
+})
+
+test('a question in a room is answered', async (t) => {
+  const { ask, answerIn } = await load(t, 'ask.mjs')
+  const { crosswind, open } = await start(t)
+  const room = open().channel('room.1')
+  answerIn(crosswind, 'room.*', (question) => question.toUpperCase())
+  assert.deepEqual(await Promise.all([ask(room, 'why'), ask(room, 'when')]), ['WHY', 'WHEN'])
+})
+
+test('a webhook gets each message once and in order: those before its start, and one that failed', async (t) => {
+  const { forward } = await load(t, 'webhooks.mjs')
+  const errors: string[] = []
+  const { crosswind } = await start(t, { onFailure: (error) => errors.push(`${error}`) })
+  t.mock.method(console, 'error', (error: unknown) => errors.push(`${error}`))
+  const publish = (text: string) => crosswind.publish('room.1', text)
+  const { seq } = await publish('known')
+  await publish('missed')
+  const posted: unknown[] = []
+  const { promise, resolve } = Promise.withResolvers<void>()
+  let isDown = false
+  const off = forward(crosswind, 'room.1', seq, ({ data }) => {
+    if (data === 'down' && !isDown) {
+      isDown = true
+      throw new Error('no answer')
+    }
+    posted.push(data)
+    if (data === 'last') resolve()
+  })
+  for (const text of ['down', 'next', 'last']) await publish(text)
+  await promise
+  assert.deepEqual(posted, ['missed', 'down', 'next', 'last'])
+  assert.deepEqual(errors, ['Error: no answer'])
+  off()
+})
+
+test('members who do not read a channel are notified', async (t) => {
+  const { notifyAbsent } = await load(t, 'absent.mjs')
+  const { crosswind, open } = await start(t, {
+    authorize: ({ token }) => ({ user: token ?? '', read: ['*'], write: ['*'] }),
+  })
+  const notified = Promise.withResolvers<readonly unknown[]>()
+  notifyAbsent(
+    crosswind,
+    'room.*',
+    async () => ['ann', 'bob'],
+    (user, { data }) => notified.resolve([user, data]),
+  )
+  await open({ token: () => 'ann' })
+    .channel('room.1')
+    .publish('hello')
+  assert.deepEqual(await notified.promise, ['bob', 'hello'])
+})
+
+test('what is sealed passes as bytes, and only its key opens it', async (t) => {
+  const { seal, unseal } = await load(t, 'sealed.mjs')
+  const newKey = () =>
+    crypto.subtle.generateKey({ name: 'AES-GCM', length: 256 }, false, ['encrypt', 'decrypt'])
+  const [key, other] = await Promise.all([newKey(), newKey()])
+  const { crosswind, open } = await start(t)
+  await open()
+    .channel<Uint8Array>('room.1')
+    .publish(await seal(key, { text: 'secret' }))
+  const [message] = (await crosswind.readBack('room.1')).messages
+  const bytes = message?.data as Uint8Array
+  assert.equal(Buffer.from(bytes).includes('secret'), false)
+  assert.deepEqual(await unseal(key, bytes), { text: 'secret' })
+  await assert.rejects(unseal(other, bytes))
+})
+
+test('a program changes a document beside what windows wrote, and waits until that is stored', async (t) => {
+  const { edit } = await load(t, 'edit.mjs')
+  const { crosswind, origin, provide } = await startDocuments(t)
+  const ann = provide()
+  ann.doc.getText('text').insert(0, 'Ann')
+  await ann.whenSaved()
+  // That of the package for Node.
+  const platform = createNodePlatform(connectHttp('1.1', origin, null))
+  t.after(() => platform.close())
+  const change = (doc: Y.Doc) => doc.getText('text').insert(3, ' and a program')
+  await edit(`${origin}/realtime`, 'doc.1', change, { platform })
+  assert.equal(`${(await crosswind.document('doc.1')).getText('text')}`, 'Ann and a program')
+})
