@@ -33,8 +33,8 @@ export async function runSuite(argv, tier) {
     ...(files.some(isChromiumTest) && (await ensurePrograms('chromium'))),
     ...(files.some(isFirefoxTest) && (await ensurePrograms('firefox'))),
     ...(files.some((file) => isBrokerTest(file) || isExampleTest(file)) && (await ensurePrograms('nats'))),
-    ...(files.some(isBrokerTest) && (await ensurePrograms('postgres'))),
-    ...(files.some(isBrokerTest) && (await ensurePrograms('redis'))),
+    ...(files.some(isStoreTest) && (await ensurePrograms('postgres'))),
+    ...(files.some(isStoreTest) && (await ensurePrograms('redis'))),
   }
   if (files.some(isSqsTest)) await ensureSqsServer()
   // Tests of the server's program and of the lab also serve the built page.
@@ -65,8 +65,10 @@ const isProgramTest = (file) => /\.(browser|firefox|broker|program|pty)\.test\.t
 const isFirefoxTest = (file) => file.endsWith('.firefox.test.ts')
 /** Some of Firefox's tests open Chromium beside it; pseudo-terminals need socat, which comes with it. */
 const isChromiumTest = (file) => /\.(browser|firefox|pty)\.test\.ts$/.test(file)
-/** Tests of logs on other servers, such as NATS or PostgreSQL. */
+/** Tests of logs on other servers, such as NATS. */
 const isBrokerTest = (file) => file.endsWith('.broker.test.ts')
+/** Those of logs on NATS, PostgreSQL and Redis alike. */
+const isStoreTest = (file) => file.endsWith('.long.broker.test.ts')
 /** One of the examples needs NATS. */
 const isExampleTest = (file) => /\/examples\.(long\.)?browser\.test\.ts$/.test(file)
 const isSqsTest = (file) => isBrokerTest(file) && file.includes('sqs')
