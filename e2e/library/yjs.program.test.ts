@@ -13,7 +13,7 @@ import { modes } from '../../protocol/modes.ts'
 import { createManualTime } from '../../protocol/testing.ts'
 import { createSeededRandom } from '../../protocol/time.ts'
 import { temporaryFolder } from '../../scripts/folder-testing.ts'
-import { countItems, integrationBomb, rivals } from '../../server/document/testing.ts'
+import { integrationBomb } from '../../server/document/testing.ts'
 import { createNodePlatform } from '../clients/client.ts'
 import { connectHttp } from '../clients/http-client.ts'
 import {
