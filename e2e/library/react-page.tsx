@@ -1,6 +1,6 @@
 // The script of a page in StrictMode whose components a test mounts, replaces and unmounts.
 
-import { StrictMode } from 'react'
+import { StrictMode, Suspense, use } from 'react'
 import { flushSync } from 'react-dom'
 import { createRoot } from 'react-dom/client'
 import { type Crosswind, connect } from '../../client/connect.ts'
@@ -31,6 +31,14 @@ function Page({ name }: { readonly name: string }) {
   return <i id={name.replace('.', '-')}>{`${isSynced} ${isSaved} ${doc?.getText('text')}`}</i>
 }
 
+/** Suspends what is beside it until `door.resume`. */
+function Waiting() {
+  if (suspended) use(suspended.promise)
+  return null
+}
+
+let suspended: PromiseWithResolvers<void> | null = null
+
 function State() {
   const { status, error } = useConnection()
   return <u>{error ? (error as Error).message : status}</u>
@@ -57,13 +65,16 @@ const door = {
       root.render(
         <StrictMode>
           <ConnectionProvider connect={open}>
-            {names.map((name) =>
-              name.startsWith('doc.') ? (
-                <Page key={name + key} name={name} />
-              ) : (
-                <Chat key={name + key} name={name} />
-              ),
-            )}
+            <Suspense fallback={<em>waiting</em>}>
+              <Waiting />
+              {names.map((name) =>
+                name.startsWith('doc.') ? (
+                  <Page key={name + key} name={name} />
+                ) : (
+                  <Chat key={name + key} name={name} />
+                ),
+              )}
+            </Suspense>
             <State />
           </ConnectionProvider>
         </StrictMode>,
@@ -71,6 +82,10 @@ const door = {
     )
   },
   unmount: () => root.render(null),
+  suspend: () => {
+    suspended = Promise.withResolvers()
+  },
+  resume: () => suspended?.resolve(),
 }
 
 function open() {

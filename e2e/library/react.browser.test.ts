@@ -90,6 +90,26 @@ test('a component in StrictMode opens one stream; its replacement keeps the stre
   assert.deepEqual([await page.run(() => window.hooks?.made()), page.errors()], [1, []])
 })
 
+test('a suspended component opens nothing before it is shown, and misses nothing while it is hidden', async (t) => {
+  const { say, untilShown, untilChannels, requested } = await serve(t)
+  await say('room.1', 'a')
+  await page.run(() => window.hooks?.suspend())
+  await mount(['room.1'])
+  await untilShown('em', 'waiting')
+  assert.deepEqual(requested('channels'), [])
+  await page.run(() => window.hooks?.resume())
+  await untilShown('#room-1 p', 'a')
+  await untilChannels(['room.1'])
+  requested('')
+  await page.run(() => window.hooks?.suspend())
+  await mount(['room.1'])
+  await untilShown('em', 'waiting')
+  await say('room.1', 'b')
+  await page.run(() => window.hooks?.resume())
+  await untilShown('#room-1 p', 'a b')
+  assert.deepEqual([requested('stream'), page.errors()], [[], []])
+})
+
 test('clients are shown while a component is mounted, and documents are shared', async (t) => {
   const { open, untilShown, crosswind } = await serve(t)
   await mount(['room.1', 'doc.1'])
