@@ -192,7 +192,11 @@ for (const [peers, packages] of Object.entries({
   'with yjs': ['@types/node', '@types/react', 'react', 'yjs', 'y-protocols'],
 }))
   test(`strict TypeScript takes every door ${peers}, the packages' own declarations too`, async () => {
-    const app = await installed(await emptyFolder('types-'), ['client', 'react', 'server'], packages)
+    const app = await installed(
+      await emptyFolder('types-'),
+      ['client', 'postgres', 'react', 'redis', 'server'],
+      packages,
+    )
     for (const resolution of resolutions)
       assert.equal(await checkTypes(app, resolution, packages.includes('yjs')), '', resolution)
   })

@@ -29,7 +29,10 @@ import {
   Refusal,
   serverOptions,
 } from '@crosswind/server'
+import { postgres } from '@crosswind/postgres'
+import { redis } from '@crosswind/redis'
 import { copyLogFile } from '@crosswind/server/log-file'
+import { createTestCrosswind } from '@crosswind/server/testing'
 import { output, printAs } from '@crosswind/server/program'
 import { checked, engineShape, keysOf, whole } from '@crosswind/server/settings'
 import { list, object, text } from '@crosswind/server/shapes'
@@ -134,6 +137,10 @@ server.on<Said>('room.*', ({ data }) => data.number)
 server.watchClients('room.*', moved)()
 console.log((await server.clientsOn('room.1')).length)
 server.attach(createServer())
+for (const storage of [postgres({ connectionString: '' }), redis({ url: '' })])
+  await createCrosswind({ path: '/realtime', channels, authorize, storage })
+const { url, advance } = await createTestCrosswind({ channels })
+advance(url.length)
 server.attach(createSecureServer({ ...serverOptions(), cert: '', key: '' }))
 for await (const { data, cursor } of server.read('room.1')) console.log(data, cursor.length)
 
