@@ -694,7 +694,10 @@ export class Crosswind<Declared = any> {
 /** The log does not know what the schema returned. */
 function received<Data>(messages: readonly Message[], head: Cursor): Received<Data>[] {
   return messages.flatMap((message) =>
-    message.kind === 'erasure' ? [] : receivedFrom(message, formatCursor({ ...head, seq: message.seq })),
+    // Changed messages come as they are now.
+    message.kind === 'erasure' || message.kind === 'change'
+      ? []
+      : receivedFrom(message, formatCursor({ ...head, seq: message.seq })),
   )
 }
 
