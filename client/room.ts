@@ -290,14 +290,15 @@ export class Channel implements Follower, OpenChannel {
   }
 
   async readBack(kind: string = 'json', place: Earlier = {}): Promise<Past<unknown>> {
-    for (let { before } = place; ; ) {
-      const { messages, cursor, hasEarlier } = await this.#handle.pageBefore({ before, limit: place.limit })
-      const found = messages.filter((message) => message.kind === kind)
-      before = messages[0]?.seq
-      // A type of the application may have other kinds.
-      if (found.length > 0 || !hasEarlier)
-        return { messages: found.map((one) => received(one, cursorAt(one.seq, cursor))), cursor, hasEarlier }
-    }
+    const { messages, cursor, hasEarlier } = await this.#handle.pageBefore(place)
+    const found = messages.filter((message) => message.kind === kind)
+    // There may be changes alone, or other kinds of the application's type.
+    const past =
+      found.length > 0 || !hasEarlier
+        ? { messages: found.map((one) => received(one, cursorAt(one.seq, cursor))), hasEarlier }
+        : await this.readBack(kind, { ...place, before: messages[0]?.seq })
+    // That of the newest page: what was stored since follows it.
+    return { ...past, cursor }
   }
 
   left(room: ChannelRoom, reader: Reader): void {

@@ -60,6 +60,21 @@ test('only its sender may change a message, only where the channel allows it; th
   assert.doesNotMatch(JSON.stringify(await Array.fromAsync(crosswind.read('room.1'))), /mine/)
 })
 
+test('reading back passes over changes, on the server and in a client', async (t) => {
+  const { open, crosswind } = await start(t, { channels })
+  const { seq } = await crosswind.publish('room.1', { text: 'one' })
+  for (const text of ['two', 'three', 'four']) await crosswind.change('room.1', seq, { text })
+  const room = open().channel<Said>('room.1')
+  const pages = [await crosswind.readBack('room.1', { limit: 2 }), await room.readBack({ limit: 2 })]
+  for (const { messages, hasEarlier, cursor } of pages) {
+    assert.deepEqual(
+      messages.map(({ data }) => data),
+      [{ text: 'four' }],
+    )
+    assert.deepEqual([hasEarlier, cursor.split(':')[1]], [false, '4'])
+  }
+})
+
 test('a user changes own messages from any of its clients, and a schema checks the new data', async (t) => {
   const validate = {
     '~standard': {

@@ -532,8 +532,16 @@ export class Crosswind<Declared = any> {
     this.#channels.mustHaveMessages(channel)
     const { log, health } = this.#engine.current
     health.mustBeCurrent()
-    const { messages, cursor, hasEarlier } = await pageBefore(log, channel, options)
-    return { messages: received(messages, cursor), cursor: formatCursor(cursor), hasEarlier }
+    let page = await pageBefore(log, channel, options)
+    // Later pages may end at a later cursor.
+    const cursor = formatCursor(page.cursor)
+    for (;;) {
+      const messages = received<never>(page.messages, page.cursor)
+      const before = page.messages[0]?.seq
+      // There may be changes alone.
+      if (messages.length > 0 || !page.hasEarlier) return { messages, cursor, hasEarlier: page.hasEarlier }
+      page = await pageBefore(log, channel, { ...options, before })
+    }
   }
 
   /**
