@@ -47,7 +47,7 @@ const bombs: readonly (readonly [name: string, update: () => Uint8Array])[] = [
 
 for (const [name, update] of bombs)
   test(`${name}: refused before they are stored, and to an application whose log has them`, async (t) => {
-    const { send, store, read } = open(t, 5)
+    const { send, store, read } = open(t, 1)
     const bomb = update()
     const count = countItems(t)
     await assert.rejects(async () => send(bomb), { status: 422, code: 'too-costly' })
