@@ -91,7 +91,7 @@ function moduleOf({ code, headings }: Found): string {
   const isFragment = /^\w+: /.test(code)
   const filled = code.replaceAll('…,', "path: '/realtime', authorize: 'everyone',")
   const whole = isFragment ? `void createCrosswind({ path: '/', channels: {}, ${filled} })` : filled
-  const isClient = headings.includes('The client')
+  const isClient = headings.includes('Client')
   const door = isClient ? '@crosswind/client' : '@crosswind/server'
   const isBound = /\b(const|let) crosswind\b/.test(code)
   return [
@@ -119,9 +119,9 @@ const untyped = [
   /error TS2339: Property '(text|session)' does not exist on type '(unknown|IncomingMessage|RawServerDefault|.*Request.*)'/,
   /error TS2698: Spread types may only be created from object types/,
   // A ChannelType: `names` would be texts.
-  /^docs-library\.md-\d+\.js\.mts\S* error TS2322: Type '\{ name: string; kinds: \{ guests:/,
+  /^docs-server\.md-\d+\.js\.mts\S* error TS2322: Type '\{ name: string; kinds: \{ guests:/,
   // `performTasks<Tasks>` and `documentThreads<Tasks>` have the types of the tasks.
-  /^(tasks|docs-library\.md-\d+\.js)\.mts\S* error TS\d+: .*'never'/,
+  /^(tasks|docs-yjs\.md-\d+\.js)\.mts\S* error TS\d+: .*'never'/,
 ]
 
 test('samples of JavaScript and TypeScript compile', async (t) => {
