@@ -9,7 +9,7 @@ import { Link, type LinkListener, type LinkOptions, type LinkState } from './lin
 import { BusyError, type OpenTransport, type WebTransport } from './transports/transport.ts'
 
 /**
- * For `connect(url, { debug: debug('link,outbox') })`: turns on these sections of docs/library.md, or
+ * For `connect(url, { debug: debug('link,outbox') })`: turns on these sections of docs/testing.md, or
  * all by `*`. `write` receives lines.
  */
 export function debug(

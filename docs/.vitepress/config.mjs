@@ -4,6 +4,7 @@ import { slugOf } from '../../scripts/site/markdown.ts'
 import { addressOf, navigation, read } from '../../scripts/site/navigation.ts'
 
 const linkOf = (path) => `/${addressOf(path)}`
+const capitalized = (text) => text.charAt(0).toUpperCase() + text.slice(1)
 
 const groups = navigation()
 const icon = encodeURIComponent(read('web/page/favicon.svg'))
@@ -38,7 +39,7 @@ export default {
           link: linkOf(page.path),
           ...(page.parts.length > 0 && {
             collapsed: true,
-            items: page.parts.map((part) => ({ text: part.name, link: linkOf(part.path) })),
+            items: page.parts.map((part) => ({ text: capitalized(part.name), link: linkOf(part.path) })),
           }),
         })),
       })),

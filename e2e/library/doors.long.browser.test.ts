@@ -27,11 +27,10 @@ async function bundle(from: Pick<BuildOptions, 'entryPoints' | 'stdin' | 'alias'
   return outputFiles[0]?.contents ?? assert.fail()
 }
 
-/** The example in docs/library.md, with the sources in place of the packages. */
+/** The example in docs/yjs.md, with the sources in place of the packages. */
 async function offlineExample(): Promise<Uint8Array> {
-  const guide = await readFile(join(import.meta.dirname, '../../docs/library.md'), 'utf8')
-  const [, example = assert.fail('there is no example')] =
-    /### Offline\n.*?```js\n(.*?)```/s.exec(guide) ?? []
+  const guide = await readFile(join(import.meta.dirname, '../../docs/yjs.md'), 'utf8')
+  const [, example = assert.fail('there is no example')] = /## Offline\n.*?```js\n(.*?)```/s.exec(guide) ?? []
   const contents = `${example}\nwindow.example = { text: doc.getText('text'), provider }`
   return bundle({
     stdin: { contents, resolveDir: import.meta.dirname },
@@ -489,7 +488,7 @@ test('a page that ends before its stream is open, or between two, sends what was
   )
 })
 
-test('the example of docs/library.md opens its document without the server, with all that was typed, and sends it later', async (t) => {
+test('the example of docs/yjs.md opens its document without the server, with all that was typed, and sends it later', async (t) => {
   const all = ['doc.*']
   const server = await serve(t, { authorize: () => ({ user: 'ada', read: all, write: all }) })
   const window = await server.open('example')

@@ -1,4 +1,4 @@
-// The modules of docs/yjs.md and docs/coming-from.md, as they are printed there.
+// The modules of docs/channels.md, docs/yjs.md and docs/coming-from.md, as they are printed there.
 
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -25,7 +25,20 @@ interface Comment {
   readonly words: string
 }
 
+interface Unread {
+  markRead(seq: number): void
+  end(): void
+}
+
 interface Modules {
+  readonly 'unread.mjs': {
+    countUnread(
+      crosswind: Client,
+      channel: string,
+      reader: { user: string; last?: number },
+      show: (count: number) => void,
+    ): Promise<Unread>
+  }
   readonly 'undo.mjs': { undoIn(text: Y.Text): Y.UndoManager }
   readonly 'comments.mjs': {
     addComment(text: Y.Text, from: number, to: number, words: string): string
@@ -34,6 +47,7 @@ interface Modules {
   readonly 'versions.mjs': {
     documentAt(crosswind: Crosswind, channel: string, ms: number): Promise<Y.Doc>
     restore(text: Y.Text, earlier: Y.Text): void
+    restoreFragment(fragment: Y.XmlFragment, earlier: Y.XmlFragment, origin?: unknown): void
   }
   readonly 'pages.mjs': {
     addPage(book: Y.Doc, title: string): string
@@ -77,7 +91,7 @@ interface Modules {
   }
 }
 
-const pages = ['yjs.md', 'coming-from.md']
+const pages = ['channels.md', 'yjs.md', 'coming-from.md']
   .map((name) => readFileSync(join(import.meta.dirname, '../../docs', name), 'utf8'))
   .join('\n')
 const listings = new Map(
@@ -118,6 +132,36 @@ async function openTwo(t: TestContext, words: string) {
   await converged(ann.doc, bob.doc)
   return { crosswind, ann, text, other, same: () => converged(ann.doc, bob.doc) }
 }
+
+test('what others wrote after the last message read is counted, also from 100 messages back', async (t) => {
+  const { countUnread } = await load(t, 'unread.mjs')
+  const { crosswind, open } = await start(t)
+  const publish = (user: string, channel = 'room.1') => crosswind.publish(channel, 'text', { user })
+  const { seq: last } = await publish('bob')
+  await publish('bob', 'room.2')
+  await publish('ann')
+  const { seq: erased } = await publish('bob')
+  await publish('bob')
+  await crosswind.erase('room.1', erased)
+  const counts: number[] = []
+  const { promise: three, resolve } = Promise.withResolvers<void>()
+  const unread = await countUnread(open(), 'room.1', { user: 'ann', last }, (count) => {
+    counts.push(count)
+    if (count === 3) resolve()
+  })
+  assert.deepEqual(counts, [1])
+  await publish('bob')
+  const { seq } = await publish('bob')
+  await three
+  await publish('ann')
+  unread.markRead(seq)
+  assert.equal(counts.at(-1), 0)
+  unread.end()
+  await Promise.all(Array.from({ length: 120 }, () => publish('bob')))
+  const others = await countUnread(open(), 'room.1', { user: 'ann' }, (count) => counts.push(count))
+  assert.equal(counts.at(-1), 100)
+  others.end()
+})
 
 test('undo takes back what its own window wrote, and nothing that another one wrote', async (t) => {
   const { undoIn } = await load(t, 'undo.mjs')
@@ -167,6 +211,31 @@ test('a document is shown as it was at a time, and its earlier text restored in 
   restore(text, window.getText('text'))
   await same()
   assert.deepEqual(other.toDelta(), [{ insert: 'first', attributes: { bold: true } }])
+})
+
+test('an earlier fragment is restored with its elements, attributes and marks, and that is undone', async (t) => {
+  const { restoreFragment } = await load(t, 'versions.mjs')
+  const { ann, same } = await openTwo(t, '')
+  const fragment = ann.doc.getXmlFragment('prosemirror')
+  const heading = new Y.XmlElement<{ level: number }>('heading')
+  heading.setAttribute('level', 2)
+  heading.insert(0, [new Y.XmlText('Title')])
+  fragment.insert(0, [heading])
+  const { firstChild } = heading
+  assert.ok(firstChild instanceof Y.XmlText)
+  firstChild.format(0, 5, { strong: {} })
+  const old = new Y.Doc()
+  Y.applyUpdate(old, Y.encodeStateAsUpdate(ann.doc))
+  const earlier = `${fragment}`
+  firstChild.insert(0, 'No ')
+  const replaced = `${fragment}`
+  const undo = new Y.UndoManager(fragment, { trackedOrigins: new Set(['restore']) })
+  restoreFragment(fragment, old.getXmlFragment('prosemirror'), 'restore')
+  await same()
+  assert.equal(`${fragment}`, earlier)
+  undo.undo()
+  assert.equal(`${fragment}`, replaced)
+  await same()
 })
 
 test('pages with a channel each are listed by a document and written over its connection', async (t) => {

@@ -1,4 +1,4 @@
-// The packed packages on each runtime of the table in docs/library.md, and the tests of what relies on Node
+// The packed packages on each runtime of the table in docs/runtimes.md, and the tests of what relies on Node
 // on each Node that serves.
 
 import assert from 'node:assert/strict'
@@ -26,7 +26,7 @@ interface Row {
   readonly serves: boolean
 }
 
-const guide = await readFile(join(root, 'docs/library.md'), 'utf8')
+const guide = await readFile(join(root, 'docs/runtimes.md'), 'utf8')
 const rows = Array.from(
   guide.matchAll(/^\| ((?:Node|Bun|Deno) \d+\.\d+\.\d+) \| (.+) \| (runs|refused) \|$/gm),
   ([, runtime = '', client = '', server]): Row => ({

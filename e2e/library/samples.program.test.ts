@@ -75,6 +75,7 @@ declare function yourApplication(request: object, response: object): void
 declare function add(message: object): void
 declare function clear(): void
 declare function isMuted(user: string | null, channel: string): Promise<boolean>
+declare function replace(seq: number, data: unknown): void
 declare function draw(kind: string, body: object, at: number): void
 declare function startPump(listener: { readonly onError: (error: unknown) => void }): Promise<void>
 declare function startSensor(take: (reading: object) => void): void
@@ -84,14 +85,15 @@ declare function userOf(token: string | null): Promise<{ id: string; sessionEnd:
 declare module 'codemirror'
 declare module '@codemirror/view'
 declare module 'y-codemirror.next'
+declare module 'y-prosemirror'
 `
 
 /** A sample as a module. Lines are those of the sample. */
-function moduleOf({ code, headings }: Found): string {
+function moduleOf({ code }: Found): string {
   const isFragment = /^\w+: /.test(code)
   const filled = code.replaceAll('…,', "path: '/realtime', authorize: 'everyone',")
   const whole = isFragment ? `void createCrosswind({ path: '/', channels: {}, ${filled} })` : filled
-  const isClient = headings.includes('The client')
+  const isClient = /\bcrosswind\.(channel|subscribe|follow)\(/.test(code)
   const door = isClient ? '@crosswind/client' : '@crosswind/server'
   const isBound = /\b(const|let) crosswind\b/.test(code)
   return [
@@ -119,9 +121,9 @@ const untyped = [
   /error TS2339: Property '(text|session)' does not exist on type '(unknown|IncomingMessage|RawServerDefault|.*Request.*)'/,
   /error TS2698: Spread types may only be created from object types/,
   // A ChannelType: `names` would be texts.
-  /^docs-library\.md-\d+\.js\.mts\S* error TS2322: Type '\{ name: string; kinds: \{ guests:/,
+  /^docs-server\.md-\d+\.js\.mts\S* error TS2322: Type '\{ name: string; kinds: \{ guests:/,
   // `performTasks<Tasks>` and `documentThreads<Tasks>` have the types of the tasks.
-  /^(tasks|docs-library\.md-\d+\.js)\.mts\S* error TS\d+: .*'never'/,
+  /^(tasks|docs-yjs\.md-\d+\.js)\.mts\S* error TS\d+: .*'never'/,
 ]
 
 test('samples of JavaScript and TypeScript compile', async (t) => {

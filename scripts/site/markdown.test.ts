@@ -39,15 +39,14 @@ test('a title is plain text', () => {
   assert.throws(() => titleOf('No title'), /A page has no title: No title/)
 })
 
-test('a sample has its language, its line and the headings above it', () => {
+test('a sample has its language and its line', () => {
   const samples = samplesIn(`${page}\n### Deep\n\`\`\`\nlast\n\`\`\`\n`)
   assert.deepEqual(samples, [
     {
       language: 'js',
       code: "const link = '[four](four.md)' // # no heading\n",
-      headings: ['The page, and code'],
       line: 7,
     },
-    { language: '', code: 'last\n', headings: ['The page, and code', 'What it’s for', 'Deep'], line: 18 },
+    { language: '', code: 'last\n', line: 18 },
   ])
 })

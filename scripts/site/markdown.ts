@@ -61,24 +61,16 @@ export interface Sample {
   /** `js`, `sh` …; empty if the block names none. */
   readonly language: string
   readonly code: string
-  /** The nearest headings above it, from the title down. */
-  readonly headings: readonly string[]
   /** Of its first line of code in the file, from 1. */
   readonly line: number
 }
 
 /** The fenced blocks of a page. */
 export function samplesIn(markdown: string): Sample[] {
-  const headings: string[] = []
-  const blocks = /^ *(```+)(\w*)\n([\s\S]*?)^ *\1$|^(#{1,6}) (.+)$/gm
-  return Array.from(markdown.matchAll(blocks)).flatMap(
-    ({ 2: language = '', 3: code, 4: depth, 5: heading = '', index }) => {
-      if (code === undefined) {
-        headings.splice((depth?.length ?? 1) - 1, Number.POSITIVE_INFINITY, plain(heading))
-        return []
-      }
-      const line = markdown.slice(0, index).split('\n').length + 1
-      return [{ language, code, headings: [...headings], line }]
-    },
-  )
+  const blocks = /^ *(```+)(\w*)\n([\s\S]*?)^ *\1$/gm
+  return Array.from(markdown.matchAll(blocks), ({ 2: language = '', 3: code = '', index }) => ({
+    language,
+    code,
+    line: markdown.slice(0, index).split('\n').length + 1,
+  }))
 }

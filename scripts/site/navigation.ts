@@ -7,7 +7,7 @@ import { filesBelow } from '../preparation.mjs'
 import { plain, titleOf } from './markdown.ts'
 
 export interface Page {
-  /** A file or folder of the repository, perhaps with an anchor: `docs/library.md#documents`. */
+  /** A file or folder of the repository, perhaps with an anchor: `docs/yjs.md#offline`. */
   readonly path: string
   readonly name: string
   /** What the page is about. */

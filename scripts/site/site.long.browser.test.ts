@@ -72,9 +72,9 @@ test('the search finds a word of a page, and opens the page there', async () => 
   await page.click('.DocSearch-Button')
   await page.waitForSelector('#localsearch-input')
   await page.type('#localsearch-input', 'allowedHosts')
-  await page.waitForSelector('#localsearch-list a[href*="docs/library.html#the-server"]')
-  await page.click('#localsearch-list a[href*="docs/library.html#the-server"]')
-  await page.waitForFunction(() => location.pathname.endsWith('/docs/library.html'), { polling: 50 })
+  await page.waitForSelector('#localsearch-list a[href*="docs/server.html#options"]')
+  await page.click('#localsearch-list a[href*="docs/server.html#options"]')
+  await page.waitForFunction(() => location.pathname.endsWith('/docs/server.html'), { polling: 50 })
   assert.deepEqual(window.errors(), [])
 })
 
