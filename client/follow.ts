@@ -102,7 +102,7 @@ export interface ChannelHandle {
    */
   page(after: string, pauseMs?: number): Promise<Page>
   /** Reads backwards: see `Room#readBack`. */
-  pageBefore(place: Earlier): Promise<EarlierPage>
+  pageBefore(kind: string, place: Earlier): Promise<EarlierPage>
   /** See `Room#publish`. */
   publish<K extends Kind>(kind: K, body: Bodies[K]): Promise<{ readonly seq: number }>
   show(state: unknown): void
@@ -316,8 +316,10 @@ export class Channels {
         if (pauseMs) await pause(pauseMs, this.#ending.signal)
         return this.#page(name, after)
       },
-      pageBefore: ({ before = 'newest', limit = usualLimit }) =>
-        this.#request(() => this.#ask<EarlierPage>(name, { before: String(before), limit: String(limit) })),
+      pageBefore: (kind, { before = 'newest', limit = usualLimit }) =>
+        this.#request(() =>
+          this.#ask<EarlierPage>(name, { before: String(before), limit: String(limit), kind }),
+        ),
       publish: (kind, body) => this.#publish(name, follower, kind, body),
       show: (state) =>
         reading.then(

@@ -290,15 +290,8 @@ export class Channel implements Follower, OpenChannel {
   }
 
   async readBack(kind: string = 'json', place: Earlier = {}): Promise<Past<unknown>> {
-    const { messages, cursor, hasEarlier } = await this.#handle.pageBefore(place)
-    const found = messages.filter((message) => message.kind === kind)
-    // There may be changes alone, or other kinds of the application's type.
-    const past =
-      found.length > 0 || !hasEarlier
-        ? { messages: found.map((one) => received(one, cursorAt(one.seq, cursor))), hasEarlier }
-        : await this.readBack(kind, { ...place, before: messages[0]?.seq })
-    // That of the newest page: what was stored since follows it.
-    return { ...past, cursor }
+    const page = await this.#handle.pageBefore(kind, place)
+    return { ...page, messages: page.messages.map((one) => received(one, cursorAt(one.seq, page.cursor))) }
   }
 
   left(room: ChannelRoom, reader: Reader): void {

@@ -426,7 +426,7 @@ interface ChangeBody extends Content {
 interface ChannelHandle {
   readonly link: Promise<Link>;
   page(after: string, pauseMs?: number): Promise<Page>;
-  pageBefore(place: Earlier): Promise<EarlierPage>;
+  pageBefore(kind: string, place: Earlier): Promise<EarlierPage>;
   publish<K extends Kind>(kind: K, body: Bodies[K]): Promise<{
     readonly seq: number;
   }>;

@@ -830,7 +830,7 @@ interface ReadableLog {
   readonly find: (wanted: Identified) => Promise<Message | null>;
   readonly read: (cursor: Cursor | null, channels: ReadonlySet<string>) => Promise<CatchUp>;
   readonly snapshot: (channels: ReadonlySet<string>) => Promise<Snapshot>;
-  readonly readBefore: (channel: string, before: number, limit: number) => Promise<Earlier>;
+  readonly readBefore: (channel: string, before: number, limit: number, kind?: Kind) => Promise<Earlier>;
   readonly numberAt: (channel: string, at: number) => Promise<number>;
   readonly channels: (prefix: string, before: number, limit: number) => Promise<readonly ChannelFigures[]>;
   readonly oldest: (channel: string, kind: Kind) => Promise<OldestContent>;

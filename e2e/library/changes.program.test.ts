@@ -60,19 +60,35 @@ test('only its sender may change a message, only where the channel allows it; th
   assert.doesNotMatch(JSON.stringify(await Array.fromAsync(crosswind.read('room.1'))), /mine/)
 })
 
-test('reading back passes over changes, on the server and in a client', async (t) => {
+test('reading back leaves out changes, on the server and in a client, and what follows has them', async (t) => {
   const { open, crosswind } = await start(t, { channels })
   const { seq } = await crosswind.publish('room.1', { text: 'one' })
+  await crosswind.publish('room.1', { text: 'other' })
   for (const text of ['two', 'three', 'four']) await crosswind.change('room.1', seq, { text })
-  const room = open().channel<Said>('room.1')
-  const pages = [await crosswind.readBack('room.1', { limit: 2 }), await room.readBack({ limit: 2 })]
-  for (const { messages, hasEarlier, cursor } of pages) {
-    assert.deepEqual(
-      messages.map(({ data }) => data),
-      [{ text: 'four' }],
-    )
-    assert.deepEqual([hasEarlier, cursor.split(':')[1]], [false, '4'])
-  }
+  const client = open()
+  const room = client.channel<Said>('room.1')
+  const textsIn = ({ messages }: { readonly messages: readonly { readonly data: unknown }[] }) =>
+    messages.map(({ data }) => Object(data).text)
+  const newest = await room.readBack({ limit: 1 })
+  assert.deepEqual([textsIn(newest), newest.hasEarlier], [['other'], true])
+  await crosswind.change('room.1', seq, { text: 'five' })
+  const first = await room.readBack({ limit: 1, before: newest.messages[0]?.seq })
+  assert.deepEqual([textsIn(first), first.hasEarlier], [['five'], false])
+  const heard: string[] = []
+  await new Promise<void>((resolve) => {
+    client.subscribe<Said>('room.1', {
+      from: newest.cursor,
+      onChange: ({ changes, data }) => heard.push(`${changes}: ${data?.text}`),
+      onMessage({ data }) {
+        heard.push(data.text)
+        resolve()
+      },
+    })
+    void crosswind.publish('room.1', { text: 'last' })
+  })
+  assert.deepEqual(heard, [`${seq}: five`, 'last'])
+  const whole = await crosswind.readBack('room.1', { limit: 3 })
+  assert.deepEqual([textsIn(whole), whole.hasEarlier], [['five', 'other', 'last'], false])
 })
 
 test('a user changes own messages from any of its clients, and a schema checks the new data', async (t) => {

@@ -191,6 +191,15 @@ export class Channels implements Admission {
     )
   }
 
+  /** The kind that a query names. Throws a `Refusal` (400 `bad-query`) if the channel does not have it. */
+  kindNamed(channel: string, name: unknown): Kind | undefined {
+    const kinds = Object.keys(this.typeFor(channel).kinds) as Kind[]
+    const kind = kinds.find((one) => one === name)
+    if (kind || name === undefined) return kind
+    const sentence = `kind is ${JSON.stringify(name).slice(0, 80)}; "${channel}" has ${kinds.join(', ')}.`
+    throw new Refusal('bad-query', sentence)
+  }
+
   /** Kind of message that the application publishes when it names none. */
   usualKind(channel: string): Kind {
     const rule = this.ruleFor(channel)

@@ -532,16 +532,8 @@ export class Crosswind<Declared = any> {
     this.#channels.mustHaveMessages(channel)
     const { log, health } = this.#engine.current
     health.mustBeCurrent()
-    let page = await pageBefore(log, channel, options)
-    // Later pages may end at a later cursor.
-    const cursor = formatCursor(page.cursor)
-    for (;;) {
-      const messages = received<never>(page.messages, page.cursor)
-      const before = page.messages[0]?.seq
-      // There may be changes alone.
-      if (messages.length > 0 || !page.hasEarlier) return { messages, cursor, hasEarlier: page.hasEarlier }
-      page = await pageBefore(log, channel, { ...options, before })
-    }
+    const { messages, cursor, hasEarlier } = await pageBefore(log, channel, options)
+    return { messages: received<never>(messages, cursor), cursor: formatCursor(cursor), hasEarlier }
   }
 
   /**
