@@ -57,7 +57,7 @@ export interface Follower {
   /** The connection was closed, or the channel cannot be read. */
   end(): void
   /** Why it cannot be read. */
-  refusal?: unknown
+  refusal?: RefusedError
   /** Updates that wait for the link: a page that ends before sends them. They may be published again. */
   unsent?(): readonly UpdateBody[]
   readonly presence: {
@@ -166,6 +166,7 @@ export interface Keeping {
 export interface ConnectionState extends Partial<LinkState> {
   readonly mode: string
   readonly status: LinkState['status']
+  readonly behindMs: LinkState['behindMs']
   /** Messages that are not stored yet. */
   readonly pending: number
   /** More of these messages, once there was one. */
@@ -285,7 +286,7 @@ export class Channels {
     // Cookies need no request first.
     if (!options.token || options.renewSession) this.#session = Promise.resolve()
     this.#http = new Http(base, this.#ending.signal, usualTimeoutMs, options.platform)
-    this.#state = { mode: this.#modes[0].name, status: 'opening', pending: 0, reason: null }
+    this.#state = { mode: this.#modes[0].name, status: 'opening', behindMs: null, pending: 0, reason: null }
     if (typeof document !== 'undefined')
       window.addEventListener('pagehide', () => this.#leaveEarly(base), { signal: this.#ending.signal })
     this.#link = this.#make(base)
@@ -408,8 +409,9 @@ export class Channels {
 
   #refuse(name: string, follower: Follower, error: unknown): void {
     if (this.#ending.signal.aborted || !this.#forget(name, follower)) return
-    follower.refusal = error
-    this.#then((link) => link.outbox.refuse(asRefused(error), name))
+    const refusal = asRefused(error)
+    follower.refusal = refusal
+    this.#then((link) => link.outbox.refuse(refusal, name))
     follower.end()
   }
 

@@ -6,7 +6,11 @@ import type { Room } from '../../client/connect.ts'
 import { modes } from '../../protocol/modes.ts'
 import { type Said, start, texts } from './testing.ts'
 
-const channels = { 'room.*': { kind: 'json', changes: true }, 'news.*': { kind: 'json' } } as const
+const channels = {
+  'room.*': { kind: 'json', changes: true },
+  'rules.*': { kind: 'json', changes: 'server' },
+  'news.*': { kind: 'json' },
+} as const
 
 /** The next `count` changes, as `number: text`, or `number: erased`. */
 function changesIn(room: Room<Said>, count: number): Promise<string[]> {
@@ -41,7 +45,7 @@ for (const { name } of modes)
     ])
   })
 
-test('only its sender may change a message, only where the channel allows it; the server may always', async (t) => {
+test('only its sender and the server may change a message, as far as the channel declares it', async (t) => {
   const { open, crosswind } = await start(t, { channels })
   const room = open().channel<Said>('room.1')
   const other = open().channel<Said>('room.1')
@@ -50,13 +54,24 @@ test('only its sender may change a message, only where the channel allows it; th
     code: 'not-your-message',
     message: `Only its sender may change message ${seq} of channel "room.1".`,
   })
+  const rules = open().channel<Said>('rules.1')
+  const rule = await rules.publish({ text: 'rule' })
+  await assert.rejects(rules.change(rule.seq, { text: 'none' }), {
+    code: 'not-your-message',
+    message: 'Only the server may change messages of channel "rules.1".',
+  })
   const news = open().channel<Said>('news.1')
   const published = await news.publish({ text: 'news' })
-  await assert.rejects(news.change(published.seq, { text: 'fake' }), { code: 'not-your-message' })
+  const undeclared = {
+    code: 'not-your-message',
+    message: 'Messages of channel "news.1" cannot be changed: declare `changes` in its rule.',
+  }
+  await assert.rejects(news.change(published.seq, { text: 'fake' }), undeclared)
+  await assert.rejects(crosswind.erase('news.1', published.seq), undeclared)
   await crosswind.erase('room.1', seq)
-  await crosswind.erase('news.1', published.seq)
+  await crosswind.erase('rules.1', rule.seq)
   await assert.rejects(room.change(seq, { text: 'again' }), { code: 'not-found' })
-  await assert.rejects(crosswind.erase('news.1', 99), { code: 'not-found' })
+  await assert.rejects(crosswind.erase('rules.1', 99), { code: 'not-found' })
   assert.doesNotMatch(JSON.stringify(await Array.fromAsync(crosswind.read('room.1'))), /mine/)
 })
 
