@@ -57,7 +57,7 @@ export interface Follower {
   /** The connection was closed, or the channel cannot be read. */
   end(): void
   /** Why it cannot be read. */
-  refusal?: unknown
+  refusal?: RefusedError
   /** Updates that wait for the link: a page that ends before sends them. They may be published again. */
   unsent?(): readonly UpdateBody[]
   readonly presence: {
@@ -102,7 +102,7 @@ export interface ChannelHandle {
    */
   page(after: string, pauseMs?: number): Promise<Page>
   /** Reads backwards: see `Room#readBack`. */
-  pageBefore(place: Earlier): Promise<EarlierPage>
+  pageBefore(kind: string, place: Earlier): Promise<EarlierPage>
   /** See `Room#publish`. */
   publish<K extends Kind>(kind: K, body: Bodies[K]): Promise<{ readonly seq: number }>
   show(state: unknown): void
@@ -166,6 +166,7 @@ export interface Keeping {
 export interface ConnectionState extends Partial<LinkState> {
   readonly mode: string
   readonly status: LinkState['status']
+  readonly behindMs: LinkState['behindMs']
   /** Messages that are not stored yet. */
   readonly pending: number
   /** More of these messages, once there was one. */
@@ -285,7 +286,7 @@ export class Channels {
     // Cookies need no request first.
     if (!options.token || options.renewSession) this.#session = Promise.resolve()
     this.#http = new Http(base, this.#ending.signal, usualTimeoutMs, options.platform)
-    this.#state = { mode: this.#modes[0].name, status: 'opening', pending: 0, reason: null }
+    this.#state = { mode: this.#modes[0].name, status: 'opening', behindMs: null, pending: 0, reason: null }
     if (typeof document !== 'undefined')
       window.addEventListener('pagehide', () => this.#leaveEarly(base), { signal: this.#ending.signal })
     this.#link = this.#make(base)
@@ -316,8 +317,10 @@ export class Channels {
         if (pauseMs) await pause(pauseMs, this.#ending.signal)
         return this.#page(name, after)
       },
-      pageBefore: ({ before = 'newest', limit = usualLimit }) =>
-        this.#request(() => this.#ask<EarlierPage>(name, { before: String(before), limit: String(limit) })),
+      pageBefore: (kind, { before = 'newest', limit = usualLimit }) =>
+        this.#request(() =>
+          this.#ask<EarlierPage>(name, { before: String(before), limit: String(limit), kind }),
+        ),
       publish: (kind, body) => this.#publish(name, follower, kind, body),
       show: (state) =>
         reading.then(
@@ -406,8 +409,9 @@ export class Channels {
 
   #refuse(name: string, follower: Follower, error: unknown): void {
     if (this.#ending.signal.aborted || !this.#forget(name, follower)) return
-    follower.refusal = error
-    this.#then((link) => link.outbox.refuse(asRefused(error), name))
+    const refusal = asRefused(error)
+    follower.refusal = refusal
+    this.#then((link) => link.outbox.refuse(refusal, name))
     follower.end()
   }
 

@@ -26,7 +26,11 @@ class FakeLog {
     const handle: ChannelHandle = {
       link: new Promise(() => undefined),
       page: (after) => new Promise((resolve) => this.#waiting.push(() => resolve(this.#pageAfter(after)))),
-      pageBefore: ({ before = this.messages.length + 1, limit = 50 }) => this.#pageBefore(before, limit),
+      pageBefore: async (kind, { before = this.messages.length + 1, limit = 50 }) => {
+        const earlier = this.messages.slice(0, before - 1).filter((message) => message.kind === kind)
+        const messages = earlier.slice(-limit)
+        return { messages, cursor: this.cursor, hasEarlier: messages.length < earlier.length }
+      },
       publish: async () => ({ seq: this.store() }),
       show: () => undefined,
       fail: (error) => assert.fail(String(error)),
@@ -80,15 +84,6 @@ class FakeLog {
   answer(most = Number.POSITIVE_INFINITY): void {
     const answered = this.#waiting.splice(0, most)
     for (const answer of answered) answer()
-  }
-
-  async #pageBefore(before: number, limit: number) {
-    const earlier = this.messages.slice(0, before - 1)
-    return {
-      messages: earlier.slice(-limit),
-      cursor: this.cursor,
-      hasEarlier: earlier.length > limit,
-    }
   }
 
   #pageAfter(after: string): Page {
@@ -171,7 +166,7 @@ test('a channel is kept while it is held', () => {
   assert.equal(log.hasLeft, true)
 })
 
-test('reading back skips pages that have nothing of the kind', async () => {
+test('reading back asks for messages of one kind, and gives each its cursor', async () => {
   const log = new FakeLog(() => 0)
   log.store()
   for (let count = 0; count < 5; count += 1) log.store('other')

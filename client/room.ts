@@ -85,7 +85,7 @@ export interface Subscriber<Data> extends Place {
   /** Messages were missed, which the server no longer has: those that it has follow. */
   readonly onGap?: (() => void) | undefined
   /** The channel cannot be read, or no longer. By default the error is thrown where nobody catches it. */
-  readonly onError?: ((error: unknown) => void) | undefined
+  readonly onError?: ((error: RefusedError) => void) | undefined
 }
 
 type RoomEvents<Data> = {
@@ -96,7 +96,7 @@ type RoomEvents<Data> = {
   readonly volatile: (message: VolatileMessage<Data>) => void
   /** Messages were missed, which the server no longer has: those that it has follow. */
   readonly gap: () => void
-  readonly error: (error: unknown) => void
+  readonly error: (error: RefusedError) => void
 }
 
 export type RoomMessage<Data> = JsonMessage<Data>
@@ -184,7 +184,7 @@ export interface OpenChannel {
   readBack(kind: string | undefined, place?: Earlier): Promise<Past<unknown>>
   subscribe(subscriber: Subscriber<unknown>): Off
   /** Keeps it without reading it. */
-  hold(onError: (error: unknown) => void): Off
+  hold(onError: (error: RefusedError) => void): Off
 }
 
 /** A channel that is read once, for its room and all its subscribers. */
@@ -195,7 +195,7 @@ export class Channel implements Follower, OpenChannel {
   readonly presence: Others
   /** Null if only subscribers read it. */
   room: ChannelRoom | null = null
-  refusal?: unknown
+  refusal?: RefusedError
   readonly #handle: ChannelHandle
   readonly #readers = new Set<Reader>()
   /** Own messages, until the channel is joined: the server may store them before that. */
@@ -271,7 +271,7 @@ export class Channel implements Follower, OpenChannel {
     return () => this.#leave(reader)
   }
 
-  hold(onError: (error: unknown) => void): Off {
+  hold(onError: (error: RefusedError) => void): Off {
     const holder = this.read(
       {},
       {
@@ -290,15 +290,8 @@ export class Channel implements Follower, OpenChannel {
   }
 
   async readBack(kind: string = 'json', place: Earlier = {}): Promise<Past<unknown>> {
-    const { messages, cursor, hasEarlier } = await this.#handle.pageBefore(place)
-    const found = messages.filter((message) => message.kind === kind)
-    // There may be changes alone, or other kinds of the application's type.
-    const past =
-      found.length > 0 || !hasEarlier
-        ? { messages: found.map((one) => received(one, cursorAt(one.seq, cursor))), hasEarlier }
-        : await this.readBack(kind, { ...place, before: messages[0]?.seq })
-    // That of the newest page: what was stored since follows it.
-    return { ...past, cursor }
+    const page = await this.#handle.pageBefore(kind, place)
+    return { ...page, messages: page.messages.map((one) => received(one, cursorAt(one.seq, page.cursor))) }
   }
 
   left(room: ChannelRoom, reader: Reader): void {
@@ -354,7 +347,7 @@ interface ReaderListener {
   readonly volatile: (message: VolatileMessage<unknown>) => void
   readonly gap: () => void
   /** Returns whether anybody heard the refusal, if there is one. */
-  readonly ended: (refusal: unknown) => boolean
+  readonly ended: (refusal: RefusedError | undefined) => boolean
 }
 
 /** Reads a channel from a place on: from the log up to where the stream begins, then from the stream. */
@@ -426,7 +419,7 @@ class Reader {
     this.#turn += 1
   }
 
-  end(refusal: unknown): boolean {
+  end(refusal: RefusedError | undefined): boolean {
     this.stop()
     return this.#listener.ended(refusal)
   }
@@ -499,7 +492,7 @@ export class ChannelRoom implements Room<unknown> {
   readonly #reader: Reader
   #isOver = false
   #isLeft = false
-  #refusal: unknown
+  #refusal: RefusedError | undefined
 
   constructor(channel: Channel, place: Place) {
     this.name = channel.name
@@ -575,7 +568,7 @@ export class ChannelRoom implements Room<unknown> {
     this.#channel.left(this, this.#reader)
   }
 
-  #end(refusal: unknown): boolean {
+  #end(refusal: RefusedError | undefined): boolean {
     const isHeard = this.#listeners.has('error') || this.#loops.size > 0
     this.#isOver = true
     this.#refusal = refusal

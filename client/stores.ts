@@ -294,6 +294,7 @@ const nobody: PresenceSnapshot<unknown> = { states: new Map(), users: new Map(),
 const noConnection: ConnectionSnapshot = {
   mode: '',
   status: 'opening',
+  behindMs: null,
   pending: 0,
   reason: null,
   error: null,

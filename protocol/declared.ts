@@ -16,6 +16,9 @@ interface Typed<Input, Output> {
 /** The names of declared channels. */
 export type DeclaredName<Declared> = Matches<keyof Declared>
 
+/** The names that a server's methods take: any, if nothing is declared. */
+export type NameIn<Declared> = unknown extends Declared ? string : DeclaredName<Declared> & string
+
 /** A name for types that are given; without these, only where nothing is declared. */
 export type AnyName<Declared, Data> = unknown extends Declared
   ? string
@@ -23,9 +26,19 @@ export type AnyName<Declared, Data> = unknown extends Declared
     ? never
     : string
 
-/** What readers get: what the schema returns. */
+/** What readers get: what the schema returns; undefined of an erased message, where messages may be erased. */
 export type DataOf<Declared, Name> =
-  RuleOf<Declared, Name> extends { readonly validate: Typed<infer _Input, infer Output> } ? Output : unknown
+  | (RuleOf<Declared, Name> extends { readonly validate: Typed<infer _Input, infer Output> }
+      ? Output
+      : unknown)
+  | Erased<RuleOf<Declared, Name>>
+
+/** What an erased message has instead of data; never on channels where none can be erased. */
+type Erased<Rule> = Rule extends { readonly changes: infer Changes }
+  ? Changes extends true | 'server'
+    ? undefined
+    : never
+  : never
 
 /** What clients publish: what the schema takes. */
 export type SentOf<Declared, Name> =

@@ -42,7 +42,10 @@ export interface JsonMessage<Data> {
   readonly from: string
   /** The sender's user, as the application's `authorize` names it. */
   readonly user: string | undefined
-  /** Undefined if the message was erased. */
+  /**
+   * Undefined if the message was erased: only on a channel that declares `changes`, whose type says so. A type given
+   * by hand must say so itself.
+   */
   readonly data: Data
   /** When its data was changed or erased, by the server's clock; absent if it never was. */
   readonly changedAt?: number
@@ -54,8 +57,11 @@ export interface DataChange<Data> extends JsonMessage<Data | undefined> {
   readonly changes: number
 }
 
-/** A message that is not stored, as an application gets it. */
-export type VolatileMessage<Data> = Omit<JsonMessage<Data>, 'seq' | 'acceptedAt' | 'cursor'>
+/** A message that is not stored, as an application gets it; it cannot be erased. */
+export type VolatileMessage<Data> = Omit<
+  JsonMessage<Exclude<Data, undefined>>,
+  'seq' | 'acceptedAt' | 'cursor' | 'changedAt'
+>
 
 // Channels
 

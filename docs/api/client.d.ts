@@ -426,7 +426,7 @@ interface ChangeBody extends Content {
 interface ChannelHandle {
   readonly link: Promise<Link>;
   page(after: string, pauseMs?: number): Promise<Page>;
-  pageBefore(place: Earlier): Promise<EarlierPage>;
+  pageBefore(kind: string, place: Earlier): Promise<EarlierPage>;
   publish<K extends Kind>(kind: K, body: Bodies[K]): Promise<{
     readonly seq: number;
   }>;
@@ -501,6 +501,7 @@ interface ConnectionSnapshot extends ConnectionState {
 interface ConnectionState extends Partial<LinkState> {
   readonly mode: string;
   readonly status: LinkState['status'];
+  readonly behindMs: LinkState['behindMs'];
   readonly pending: number;
   readonly outbox?: OutboxState;
   readonly reason: string | null;
@@ -614,7 +615,7 @@ interface Follower {
   missed?(from: string, to: string): Promise<void>;
   newLog?(): void;
   end(): void;
-  refusal?: unknown;
+  refusal?: RefusedError;
   unsent?(): readonly UpdateBody[];
   readonly presence: {
     heard(frame: AwarenessFrame, own: string): void;
@@ -728,7 +729,7 @@ interface OpenChannel {
   }>;
   readBack(kind: string | undefined, place?: Earlier): Promise<Past<unknown>>;
   subscribe(subscriber: Subscriber<unknown>): Off;
-  hold(onError: (error: unknown) => void): Off;
+  hold(onError: (error: RefusedError) => void): Off;
 }
 interface OpenTransport {
   readonly send: (draft: Draft) => Promise<Stored>;
@@ -937,7 +938,7 @@ interface Subscriber<Data> extends Place {
   readonly onChange?: ((change: RoomChange<Data>) => void) | undefined;
   readonly onVolatile?: ((message: VolatileMessage<Data>) => void) | undefined;
   readonly onGap?: (() => void) | undefined;
-  readonly onError?: ((error: unknown) => void) | undefined;
+  readonly onError?: ((error: RefusedError) => void) | undefined;
 }
 interface Timers {
   readonly now: Clock;
@@ -1004,9 +1005,9 @@ type ConnectionEvents = {
   readonly state: (state: ConnectionState) => void;
   readonly error: (error: RefusedError) => void;
 };
-type DataOf<Declared, Name> = RuleOf<Declared, Name> extends {
+type DataOf<Declared, Name> = (RuleOf<Declared, Name> extends {
   readonly validate: Typed<infer _Input, infer Output>;
-} ? Output : unknown;
+} ? Output : unknown) | Erased<RuleOf<Declared, Name>>;
 type DeclaredName<Declared> = Matches<keyof Declared>;
 type DownFrame = Welcome | {
   readonly type: 'message';
@@ -1018,6 +1019,9 @@ type DownFrame = Welcome | {
   readonly type: 'omitted';
   readonly count: number;
 } | Heartbeat | ClockAnswer;
+type Erased<Rule> = Rule extends {
+  readonly changes: infer Changes;
+} ? Changes extends true | 'server' ? undefined : never : never;
 type EventName = keyof ProviderEvents;
 type FallbackReason = 'blocked' | 'unsupported' | 'flapping' | 'full';
 type Follow = (address: string, signal: AbortSignal, onText: (text: string) => void) => Promise<void>;
@@ -1047,7 +1051,7 @@ type RoomEvents<Data> = {
   readonly change: (change: RoomChange<Data>) => void;
   readonly volatile: (message: VolatileMessage<Data>) => void;
   readonly gap: () => void;
-  readonly error: (error: unknown) => void;
+  readonly error: (error: RefusedError) => void;
 };
 type RoomMessage<Data> = JsonMessage<Data>;
 type RuleOf<Declared, Name> = { [Pattern in keyof Declared]: Name extends Matches<Pattern> ? Declared[Pattern] : never; }[keyof Declared];
@@ -1064,6 +1068,6 @@ type StateOf<Declared, Name> = RuleOf<Declared, Name> extends {
 } ? Output : unknown;
 type TransportName = (typeof transportNames)[number];
 type Transports = Readonly<Record<TransportName, WebTransport>>;
-type VolatileMessage<Data> = Omit<JsonMessage<Data>, 'seq' | 'acceptedAt' | 'cursor'>;
+type VolatileMessage<Data> = Omit<JsonMessage<Exclude<Data, undefined>>, 'seq' | 'acceptedAt' | 'cursor' | 'changedAt'>;
 type WakeUp = 'online' | 'visible' | 'resumed' | 'restored';
 type WindowHttp = (typeof windowHttpVersions)[number];

@@ -35,10 +35,13 @@ interface Typed<Input, Output> {
     } | undefined;
   };
 }
-type DataOf<Declared, Name> = RuleOf<Declared, Name> extends {
+type DataOf<Declared, Name> = (RuleOf<Declared, Name> extends {
   readonly validate: Typed<infer _Input, infer Output>;
-} ? Output : unknown;
+} ? Output : unknown) | Erased<RuleOf<Declared, Name>>;
 type DeclaredName<Declared> = Matches<keyof Declared>;
+type Erased<Rule> = Rule extends {
+  readonly changes: infer Changes;
+} ? Changes extends true | 'server' ? undefined : never : never;
 type Matches<Pattern> = Pattern extends `${infer Prefix}*` ? `${Prefix}${string}` : Pattern;
 type OwnStateOf<Declared, Name> = RuleOf<Declared, Name> extends {
   readonly presence: Typed<infer Input, infer _Output>;

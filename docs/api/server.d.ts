@@ -84,8 +84,8 @@ declare class Crosswind<Declared = any> {
     readonly outboxBytes: number;
   };
   readonly clients: () => readonly ClientInfo[];
-  readonly clientCount: (channel?: string) => number;
-  readonly clientsOn: (channel: string) => Promise<readonly ConnectedClient[]>;
+  readonly clientCount: (channel?: NameIn<Declared>) => number;
+  readonly clientsOn: (channel: NameIn<Declared>) => Promise<readonly ConnectedClient[]>;
   readonly watchClients: (pattern: string, listener: ClientListener) => (() => void);
   readonly monitor: ({ after }?: {
     readonly after?: number;
@@ -100,9 +100,9 @@ declare class Crosswind<Declared = any> {
   readonly rateLimit: (perSecond: number, sentence: string) => Limiter;
   readonly metrics: () => Promise<string>;
   readonly publish: Declaring<Declared>['publish'];
-  readonly sendVolatile: (channel: string, data: unknown, options?: Omit<Publishing, 'id'>) => Promise<void>;
-  readonly change: (channel: string, seq: number, data: unknown) => Promise<Stored>;
-  readonly erase: (channel: string, seq: number) => Promise<Stored>;
+  readonly sendVolatile: Declaring<Declared>['sendVolatile'];
+  readonly change: Declaring<Declared>['change'];
+  readonly erase: (channel: NameIn<Declared>, seq: number) => Promise<Stored>;
   readonly on: <Data = unknown>(pattern: string, listener: MessageListener<Data>) => (() => void);
   readonly read: Declaring<Declared>['read'];
   readonly readBack: Declaring<Declared>['readBack'];
@@ -110,15 +110,15 @@ declare class Crosswind<Declared = any> {
     readonly prefix?: string;
     readonly before?: number;
     readonly limit?: number;
-  }) => Promise<readonly ChannelInfo[]>;
-  readonly document: (channel: string) => Promise<Doc>;
-  readonly history: (channel: string) => AsyncGenerator<DocumentUpdate>;
-  readonly readHistory: (channel: string, { after }?: {
+  }) => Promise<readonly ChannelInfo<NameIn<Declared>>[]>;
+  readonly document: (channel: NameIn<Declared>) => Promise<Doc>;
+  readonly history: (channel: NameIn<Declared>) => AsyncGenerator<DocumentUpdate>;
+  readonly readHistory: (channel: NameIn<Declared>, { after }?: {
     readonly after?: string | null;
   }) => Promise<HistoryPortion | null>;
   readonly documentThreads: <Own extends Tasks = Tasks>() => DocumentThreads<Own>;
   readonly backup: (file: string) => Promise<number>;
-  readonly deleteChannel: (channel: string) => Promise<boolean>;
+  readonly deleteChannel: (channel: NameIn<Declared>) => Promise<boolean>;
   readonly revoke: (user: string) => Promise<void>;
   readonly disconnect: (who: Who) => void;
   readonly close: ({ drainMs }?: {
@@ -488,8 +488,8 @@ interface ChannelFigures {
   readonly messages: number;
   readonly bytes: number;
 }
-interface ChannelInfo {
-  readonly name: string;
+interface ChannelInfo<Name = string> {
+  readonly name: Name;
   readonly newest: number;
   readonly messages: number;
   readonly bytes: number;
@@ -573,11 +573,13 @@ interface Cursor {
   readonly seq: number;
 }
 interface Declaring<Declared> {
-  publish<Name extends string>(channel: Name, data: SentOf<Declared, Name>, options?: Publishing): Promise<Stored>;
-  read<Name extends string>(channel: Name, options?: {
+  publish<Name extends NameIn<Declared>>(channel: Name, data: SentOf<Declared, Name>, options?: Publishing): Promise<Stored>;
+  sendVolatile<Name extends NameIn<Declared>>(channel: Name, data: SentOf<Declared, Name>, options?: Omit<Publishing, 'id'>): Promise<void>;
+  change<Name extends NameIn<Declared>>(channel: Name, seq: number, data: SentOf<Declared, Name>): Promise<Stored>;
+  read<Name extends NameIn<Declared>>(channel: Name, options?: {
     readonly after?: number;
   }): AsyncGenerator<Received<DataOf<Declared, Name>>>;
-  readBack<Name extends string>(channel: Name, options?: {
+  readBack<Name extends NameIn<Declared>>(channel: Name, options?: {
     readonly before?: number;
     readonly limit?: number;
   }): Promise<ReceivedPast<DataOf<Declared, Name>>>;
@@ -693,7 +695,7 @@ interface JsonRule {
   readonly latest?: boolean | {
     readonly by: string;
   };
-  readonly changes?: boolean;
+  readonly changes?: boolean | 'server';
 }
 interface Keep {
   readonly messages?: number;
@@ -830,7 +832,7 @@ interface ReadableLog {
   readonly find: (wanted: Identified) => Promise<Message | null>;
   readonly read: (cursor: Cursor | null, channels: ReadonlySet<string>) => Promise<CatchUp>;
   readonly snapshot: (channels: ReadonlySet<string>) => Promise<Snapshot>;
-  readonly readBefore: (channel: string, before: number, limit: number) => Promise<Earlier>;
+  readonly readBefore: (channel: string, before: number, limit: number, kind?: Kind) => Promise<Earlier>;
   readonly numberAt: (channel: string, at: number) => Promise<number>;
   readonly channels: (prefix: string, before: number, limit: number) => Promise<readonly ChannelFigures[]>;
   readonly oldest: (channel: string, kind: Kind) => Promise<OldestContent>;
@@ -968,12 +970,16 @@ type ClientListener = (moved: ClientMovement) => unknown;
 type Clock = () => number;
 type ConnectHandler = (request: Http2ServerRequest, response: Http2ServerResponse | Duplex) => void;
 type Counts = Readonly<Record<string, number>>;
-type DataOf<Declared, Name> = RuleOf<Declared, Name> extends {
+type DataOf<Declared, Name> = (RuleOf<Declared, Name> extends {
   readonly validate: Typed<infer _Input, infer Output>;
-} ? Output : unknown;
+} ? Output : unknown) | Erased<RuleOf<Declared, Name>>;
+type DeclaredName<Declared> = Matches<keyof Declared>;
 type Durability = 'process' | 'machine';
 type End = () => void | Promise<void>;
 type EngineSettings = Immutable<z.output<typeof engineSchema>>;
+type Erased<Rule> = Rule extends {
+  readonly changes: infer Changes;
+} ? Changes extends true | 'server' ? undefined : never : never;
 type Fields = Readonly<Record<string, unknown>>;
 type Fields$1 = Readonly<Record<string, Check>>;
 type Fold<K extends Kind> = (messages: readonly Message<K>[]) => Bodies[K] | Promise<Bodies[K]>;
@@ -988,6 +994,7 @@ type LogHook = (log: ReadableLog) => End | undefined;
 type Matches<Pattern> = Pattern extends `${infer Prefix}*` ? `${Prefix}${string}` : Pattern;
 type MessageListener<Data = unknown> = (message: Received<Data>) => unknown;
 type Movement = 'joined' | 'left';
+type NameIn<Declared> = unknown extends Declared ? string : DeclaredName<Declared> & string;
 type OnMessage = (message: Message, cursor: string, text?: string) => void;
 type OutputCode = keyof typeof outputLevels;
 type Ports = ByHttp<number>;

@@ -6,7 +6,11 @@ import type { Room } from '../../client/connect.ts'
 import { modes } from '../../protocol/modes.ts'
 import { type Said, start, texts } from './testing.ts'
 
-const channels = { 'room.*': { kind: 'json', changes: true }, 'news.*': { kind: 'json' } } as const
+const channels = {
+  'room.*': { kind: 'json', changes: true },
+  'rules.*': { kind: 'json', changes: 'server' },
+  'news.*': { kind: 'json' },
+} as const
 
 /** The next `count` changes, as `number: text`, or `number: erased`. */
 function changesIn(room: Room<Said>, count: number): Promise<string[]> {
@@ -41,7 +45,7 @@ for (const { name } of modes)
     ])
   })
 
-test('only its sender may change a message, only where the channel allows it; the server may always', async (t) => {
+test('only its sender and the server may change a message, as far as the channel declares it', async (t) => {
   const { open, crosswind } = await start(t, { channels })
   const room = open().channel<Said>('room.1')
   const other = open().channel<Said>('room.1')
@@ -50,29 +54,56 @@ test('only its sender may change a message, only where the channel allows it; th
     code: 'not-your-message',
     message: `Only its sender may change message ${seq} of channel "room.1".`,
   })
+  const rules = open().channel<Said>('rules.1')
+  const rule = await rules.publish({ text: 'rule' })
+  await assert.rejects(rules.change(rule.seq, { text: 'none' }), {
+    code: 'not-your-message',
+    message: 'Only the server may change messages of channel "rules.1".',
+  })
   const news = open().channel<Said>('news.1')
   const published = await news.publish({ text: 'news' })
-  await assert.rejects(news.change(published.seq, { text: 'fake' }), { code: 'not-your-message' })
+  const undeclared = {
+    code: 'not-your-message',
+    message: 'Messages of channel "news.1" cannot be changed: declare `changes` in its rule.',
+  }
+  await assert.rejects(news.change(published.seq, { text: 'fake' }), undeclared)
+  await assert.rejects(crosswind.erase('news.1', published.seq), undeclared)
   await crosswind.erase('room.1', seq)
-  await crosswind.erase('news.1', published.seq)
+  await crosswind.erase('rules.1', rule.seq)
   await assert.rejects(room.change(seq, { text: 'again' }), { code: 'not-found' })
-  await assert.rejects(crosswind.erase('news.1', 99), { code: 'not-found' })
+  await assert.rejects(crosswind.erase('rules.1', 99), { code: 'not-found' })
   assert.doesNotMatch(JSON.stringify(await Array.fromAsync(crosswind.read('room.1'))), /mine/)
 })
 
-test('reading back passes over changes, on the server and in a client', async (t) => {
+test('reading back leaves out changes, on the server and in a client, and what follows has them', async (t) => {
   const { open, crosswind } = await start(t, { channels })
   const { seq } = await crosswind.publish('room.1', { text: 'one' })
+  await crosswind.publish('room.1', { text: 'other' })
   for (const text of ['two', 'three', 'four']) await crosswind.change('room.1', seq, { text })
-  const room = open().channel<Said>('room.1')
-  const pages = [await crosswind.readBack('room.1', { limit: 2 }), await room.readBack({ limit: 2 })]
-  for (const { messages, hasEarlier, cursor } of pages) {
-    assert.deepEqual(
-      messages.map(({ data }) => data),
-      [{ text: 'four' }],
-    )
-    assert.deepEqual([hasEarlier, cursor.split(':')[1]], [false, '4'])
-  }
+  const client = open()
+  const room = client.channel<Said>('room.1')
+  const textsIn = ({ messages }: { readonly messages: readonly { readonly data: unknown }[] }) =>
+    messages.map(({ data }) => Object(data).text)
+  const newest = await room.readBack({ limit: 1 })
+  assert.deepEqual([textsIn(newest), newest.hasEarlier], [['other'], true])
+  await crosswind.change('room.1', seq, { text: 'five' })
+  const first = await room.readBack({ limit: 1, before: newest.messages[0]?.seq })
+  assert.deepEqual([textsIn(first), first.hasEarlier], [['five'], false])
+  const heard: string[] = []
+  await new Promise<void>((resolve) => {
+    client.subscribe<Said>('room.1', {
+      from: newest.cursor,
+      onChange: ({ changes, data }) => heard.push(`${changes}: ${data?.text}`),
+      onMessage({ data }) {
+        heard.push(data.text)
+        resolve()
+      },
+    })
+    void crosswind.publish('room.1', { text: 'last' })
+  })
+  assert.deepEqual(heard, [`${seq}: five`, 'last'])
+  const whole = await crosswind.readBack('room.1', { limit: 3 })
+  assert.deepEqual([textsIn(whole), whole.hasEarlier], [['five', 'other', 'last'], false])
 })
 
 test('a user changes own messages from any of its clients, and a schema checks the new data', async (t) => {

@@ -123,6 +123,10 @@ test('an option that does not fit is named, with its value and what is allowed',
     ],
     [{ channels: { a: { kind: 'json', presence: {} } } }, /presence is no Standard Schema/],
     [
+      { channels: { a: { kind: 'json', changes: 'clients' } } },
+      /changes is "clients"; it must be true, 'server' or false/,
+    ],
+    [
       { channels: { a: { kind: 'json', keep: { days: 7 } } } },
       /keep has no days; it has messages, bytes and hours/,
     ],
@@ -500,7 +504,13 @@ test('a page continues after the messages that it was sent with: one stream for 
 test('the state says what is known of the connection: its clock, its version, its windows, its outbox', async (t) => {
   const { open } = await start(t)
   const opened = open({ clock: LinkClock, modes: ['sse/1.1'] })
-  assert.deepEqual(opened.state, { mode: 'sse/1.1', status: 'opening', pending: 0, reason: null })
+  assert.deepEqual(opened.state, {
+    mode: 'sse/1.1',
+    status: 'opening',
+    behindMs: null,
+    pending: 0,
+    reason: null,
+  })
   await opened.channel<Said>('room.1').publish({ text: 'hello' })
   const { clock, outbox, behindMs, ...state } = await untilState(
     opened,

@@ -31,6 +31,7 @@ test('a channel is read backwards by HTTP and on the server, from the newest mes
     ['room.1?before=late', /before is "late"; it must be a whole number of at least 0, or "newest"/],
     ['room.1?before=newest&limit=0', /limit is "0"; it must be a whole number from 1 to 500/],
     ['room.1?before=newest&limit=x', /limit is "x"; it must be a whole number from 1 to 500/],
+    ['room.1?before=newest&kind=wave', /kind is "wave"; "room.1" has json, change/],
     ['doc.1?before=newest', /"doc.1" is read as a whole, as documents are/],
   ] as const) {
     const { status, code, message } = await ask(query)

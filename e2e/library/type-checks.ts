@@ -62,6 +62,8 @@ const channels = defineChannels({
     validate: z.object({ text: z.string(), at: z.string().transform(Number) }),
     presence: z.object({ name: z.string() }),
   },
+  'note.*': { kind: 'json', validate: z.object({ text: z.string() }), changes: true },
+  rules: { kind: 'json', validate: z.object({ text: z.string() }), changes: 'server' },
   wind: { kind: 'json' },
 })
 const declared = connect<typeof channels>('https://localhost/realtime')
@@ -84,6 +86,21 @@ declared.subscribe('chat.1', { onMessage: ({ data }) => console.log(data.text.le
 crosswind.channel<string>(name).on('message', ({ data }) => console.log(data.length))
 // @ts-expect-error: nothing says what it carries.
 crosswind.channel('room.2').on('message', ({ data }) => console.log(data.length))
+const note = declared.channel('note.1')
+note.on('message', ({ data }) => console.log(data?.text.length))
+// @ts-expect-error: it may be erased.
+note.on('message', ({ data }) => console.log(data.text.length))
+// @ts-expect-error: it may be erased, by the server.
+declared.subscribe('rules', { onMessage: ({ data }) => console.log(data.text.length) })
+const [written] = (await note.readBack()).messages.flatMap(({ data }) => data ?? [])
+console.log(written?.text.length)
+note.on('volatile', ({ data }) => console.log(data.text.length))
+// @ts-expect-error: nothing is published by which a message would be erased.
+await note.publish(undefined)
+// @ts-expect-error: no such code.
+note.on('error', ({ code }) => console.log(code === 'not-invited-ther'))
+const behind: number | null = declared.state.behindMs
+console.log(behind)
 const stores = new Stores(() => declared)
 console.log(stores.channel('chat.1').getSnapshot().messages[0]?.data.text.length)
 const hooks = hooksOf<typeof channels>()
@@ -148,6 +165,19 @@ const typed: Crosswind<typeof channels> = await createCrosswind({ path: '/realti
 await typed.publish('chat.1', { text: 'hi', at: '1' })
 // @ts-expect-error: the schema takes a text.
 await typed.publish('chat.1', { text: 1, at: '1' })
+// @ts-expect-error: the schema takes a text.
+await typed.change('note.1', 1, { text: 1 })
+for await (const { data } of typed.read('note.1')) console.log(data?.text.length)
+// @ts-expect-error: it may be erased.
+for await (const { data } of typed.read('note.1')) console.log(data.text.length)
+for (const send of [typed.publish, typed.sendVolatile])
+  // @ts-expect-error: no such channel.
+  await send('chta.1', { text: 'hi', at: '1' })
+// @ts-expect-error: no such channel.
+await typed.readBack('chta.1')
+// @ts-expect-error: no such channel.
+await typed.erase('chta.1', 1)
+for (const { name } of await typed.channels()) await typed.deleteChannel(name)
 for await (const { data } of typed.read('chat.1')) console.log(data.at.toFixed())
 
 printAs('json')

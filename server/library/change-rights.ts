@@ -6,23 +6,24 @@ import type { ChannelType } from '../channels/channel-type.ts'
 import { isChange, isErased } from '../log/changes.ts'
 import { parsed } from '../log/kept-json.ts'
 
-interface Rules {
-  /** Whether a sender's name is the server's own, which may change every message. */
-  readonly isOwn: (sender: string) => boolean
-  /** Whether clients may change their own messages. */
-  readonly isOpen: boolean
-}
-
-export function refuseChanges({ isOwn, isOpen }: Rules): NonNullable<ChannelType['refuse']> {
+/**
+ * `isOwn`: whether a sender's name is the server's own, which may change every message. `changes`: see `JsonRule`.
+ */
+export function refuseChanges(
+  isOwn: (sender: string) => boolean,
+  changes: boolean | 'server' = false,
+): NonNullable<ChannelType['refuse']> {
   return (draft, content) => {
     if (!isChange(draft)) return null
     const { id, from, channel, body } = draft
     const refusal = (code: RefusalCode, sentence: string) => new Refusal(code, sentence, id)
-    if (!isOpen && !isOwn(from))
+    if (!changes)
       return refusal(
         'not-your-message',
-        `Clients may not change messages of channel "${channel}": its rule lacks \`changes\`.`,
+        `Messages of channel "${channel}" cannot be changed: declare \`changes\` in its rule.`,
       )
+    if (changes === 'server' && !isOwn(from))
+      return refusal('not-your-message', `Only the server may change messages of channel "${channel}".`)
     const message = content.message(body.seq)
     if (!message || !isKind(message, 'json') || isErased(message))
       return refusal('not-found', `Channel "${channel}" has no message ${body.seq} that could be changed.`)

@@ -1,6 +1,6 @@
 // Reads a channel's history in portions.
 
-import { type Cursor, type Message, parseCursor } from '../../protocol/messages.ts'
+import { type Cursor, type Kind, type Message, parseCursor } from '../../protocol/messages.ts'
 import { Refusal } from '../../protocol/refusal.ts'
 import type { Log } from '../log/log.ts'
 
@@ -99,23 +99,24 @@ export interface EarlierPage {
 }
 
 /**
- * The newest before a number; `before` is a number, in a query as text, or `newest`, and so is `limit`.
- * Rejects with a `Refusal` (400 `bad-query`).
+ * The newest before a number, of one kind or of all but changes; `before` is a number, in a query as text, or
+ * `newest`, and so is `limit`. Rejects with a `Refusal` (400 `bad-query`).
  */
 export async function pageBefore(
   log: Log,
   channel: string,
-  { before = 'newest', limit = pageSize.usual }: Earlier,
+  { before = 'newest', limit = pageSize.usual, kind }: Earlier,
 ): Promise<EarlierPage> {
   const end = before === 'newest' ? Number.MAX_SAFE_INTEGER : numberIn('before', before, 0)
   const count = numberIn('limit', limit, 1, pageSize.most)
-  const { messages, isOldest, head } = await log.readBefore(channel, end, count)
+  const { messages, isOldest, head } = await log.readBefore(channel, end, count, kind)
   return { messages, cursor: head, hasEarlier: !isOldest }
 }
 
 interface Earlier {
   readonly before?: unknown
   readonly limit?: unknown
+  readonly kind?: Kind | undefined
 }
 
 /** Throws a `Refusal` (400 `bad-query`) unless it is a whole number, or digits. */

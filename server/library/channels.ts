@@ -66,8 +66,11 @@ export interface JsonRule {
    * with each value at this path of the data, such as `sensor.id`; a message without it is always sent.
    */
   readonly latest?: boolean | { readonly by: string }
-  /** Whether clients may change and erase their own messages. The server may change all of them. */
-  readonly changes?: boolean
+  /**
+   * Whether messages may be changed and erased: by the server and, if true, each by the client that sent it. Default:
+   * false.
+   */
+  readonly changes?: boolean | 'server'
 }
 
 /** Each channel is one document of Yjs, of any shape but without subdocuments. Needs `yjs`. */
@@ -191,6 +194,15 @@ export class Channels implements Admission {
     )
   }
 
+  /** The kind that a query names. Throws a `Refusal` (400 `bad-query`) if the channel does not have it. */
+  kindNamed(channel: string, name: unknown): Kind | undefined {
+    const kinds = Object.keys(this.typeFor(channel).kinds) as Kind[]
+    const kind = kinds.find((one) => one === name)
+    if (kind || name === undefined) return kind
+    const sentence = `kind is ${JSON.stringify(name).slice(0, 80)}; "${channel}" has ${kinds.join(', ')}.`
+    throw new Refusal('bad-query', sentence)
+  }
+
   /** Kind of message that the application publishes when it names none. */
   usualKind(channel: string): Kind {
     const rule = this.ruleFor(channel)
@@ -280,7 +292,7 @@ function typeFrom(rule: ChannelRule, { isOwn: isOwnName, onFailure }: TypeParts)
   if (isOwn(rule)) return catchExpiryErrors(rule, onFailure)
   if (isYjs(rule)) return { name: 'yjs', kinds: {}, yjs: { owners: rule.owners === true } }
   const json: KindRules<'json'> = { body: jsonBody, ...dropping(rule) }
-  const refuse = refuseChanges({ isOwn: isOwnName, isOpen: rule.changes === true })
+  const refuse = refuseChanges(isOwnName, rule.changes)
   const kinds = { json, change: { body: changeBody, refuse } }
   const { keep, presence } = rule
   return { name: 'json', kinds, keep, ...(presence && { shows: shownBy(presence, onFailure) }) }
@@ -328,12 +340,11 @@ function checkRule(what: string, rule: ChannelRule): void {
       `${what}.kind is ${JSON.stringify(kind)}; it must be "json" or "yjs", unless a type is declared by kinds.`,
     )
   refuseOthers(`${what}, of the kind ${kind},`, rule, ruleNames[kind])
-  for (const name of ['changes', 'owners'] as const) {
-    const value: unknown = Object(rule)[name]
-    if (value !== undefined && typeof value !== 'boolean')
-      throw new Error(`${what}.${name} is ${JSON.stringify(value)}; it must be true or false.`)
-  }
-  const { latest, before }: { latest?: unknown; before?: unknown } = rule as object
+  const { latest, before, changes, owners }: Readonly<Record<string, unknown>> = { ...rule }
+  if (owners !== undefined && typeof owners !== 'boolean')
+    throw new Error(`${what}.owners is ${JSON.stringify(owners)}; it must be true or false.`)
+  if (changes !== undefined && typeof changes !== 'boolean' && changes !== 'server')
+    throw new Error(`${what}.changes is ${JSON.stringify(changes)}; it must be true, 'server' or false.`)
   if (latest !== undefined && typeof latest !== 'boolean' && !isBy(latest))
     throw new Error(
       `${what}.latest is ${JSON.stringify(latest)}; it must be true, false or such as { by: 'sensor.id' }, a path of the data.`,

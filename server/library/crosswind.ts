@@ -3,7 +3,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Http2ServerResponse } from 'node:http2'
 import type { Doc } from 'yjs'
-import type { DataOf, SentOf } from '../../protocol/declared.ts'
+import type { DataOf, NameIn, SentOf } from '../../protocol/declared.ts'
 import type { HistoryPortion, HistoryUpdate } from '../../protocol/document-history.ts'
 import { contentOf, copyJson, dataIn } from '../../protocol/json-data.ts'
 import {
@@ -80,24 +80,35 @@ interface ReceivedPast<Data> {
 
 /** The methods whose types follow the declaration. */
 interface Declaring<Declared> {
-  publish<Name extends string>(
+  publish<Name extends NameIn<Declared>>(
     channel: Name,
     data: SentOf<Declared, Name>,
     options?: Publishing,
   ): Promise<Stored>
-  read<Name extends string>(
+  sendVolatile<Name extends NameIn<Declared>>(
+    channel: Name,
+    data: SentOf<Declared, Name>,
+    options?: Omit<Publishing, 'id'>,
+  ): Promise<void>
+  change<Name extends NameIn<Declared>>(
+    channel: Name,
+    seq: number,
+    data: SentOf<Declared, Name>,
+  ): Promise<Stored>
+  read<Name extends NameIn<Declared>>(
     channel: Name,
     options?: { readonly after?: number },
   ): AsyncGenerator<Received<DataOf<Declared, Name>>>
-  readBack<Name extends string>(
+  readBack<Name extends NameIn<Declared>>(
     channel: Name,
     options?: { readonly before?: number; readonly limit?: number },
   ): Promise<ReceivedPast<DataOf<Declared, Name>>>
 }
 
 /** A channel that has messages. */
-export interface ChannelInfo {
-  readonly name: string
+export interface ChannelInfo<Name = string> {
+  /** It may have been declared earlier, and no longer be. */
+  readonly name: Name
   /** The number of its newest message. */
   readonly newest: number
   /** How many are kept, and the size of what was published, as JSON. */
@@ -317,7 +328,7 @@ export class Crosswind<Declared = any> {
    * Number of clients of this process; with `channel`, of those that name it as their first channel, at
    * all servers of the log, including those that share a connection.
    */
-  readonly clientCount = (channel?: string): number => {
+  readonly clientCount = (channel?: NameIn<Declared>): number => {
     const { hub } = this.#engine.current
     return channel === undefined ? hub.windowCount() : hub.windowsOn(channel)
   }
@@ -326,7 +337,7 @@ export class Crosswind<Declared = any> {
    * The clients that read a channel, at all servers of the log: a connection that windows share is one of
    * them. A server that does not answer within a second is left out.
    */
-  readonly clientsOn = async (channel: string): Promise<readonly ConnectedClient[]> => {
+  readonly clientsOn = async (channel: NameIn<Declared>): Promise<readonly ConnectedClient[]> => {
     this.#channels.ruleFor(channel)
     return this.#engine.current.hub.clientsOn(channel)
   }
@@ -434,11 +445,7 @@ export class Crosswind<Declared = any> {
    * Sends a message to the clients that follow the channel now, at all servers of the log, without storing
    * it. Slow clients may miss it. Resolves once it is sent; rejects if it does not fit the channel.
    */
-  readonly sendVolatile = async (
-    channel: string,
-    data: unknown,
-    options: Omit<Publishing, 'id'> = {},
-  ): Promise<void> => {
+  readonly sendVolatile: Declaring<Declared>['sendVolatile'] = async (channel, data, options = {}) => {
     const { kind, body } = this.#dataFor('sendVolatile', channel, data, options)
     const draft = this.#draft('sendVolatile', channel, kind, body, options)
     this.#engine.current.hub.sendVolatile(await this.#completed({ ...draft, volatile: true }, options))
@@ -483,13 +490,15 @@ export class Crosswind<Declared = any> {
 
   /**
    * Gives a stored message, by its number, other data; readers get the event `change`, and later ones the
-   * new data. Rejects with a `Refusal`: 404 `not-found`, 400 `bad-shape`.
+   * new data. Rejects with a `Refusal`: 404 `not-found`, 400 `bad-shape`, 403 `not-your-message` if the channel does
+   * not declare `changes`.
    */
-  readonly change = (channel: string, seq: number, data: unknown): Promise<Stored> =>
+  readonly change: Declaring<Declared>['change'] = (channel, seq, data) =>
     this.#store(channel, 'change', { seq, ...contentOf(data, 'change: data') })
 
   /** Erases a stored message's data, also what it was before it was changed. Rejects as `change`. */
-  readonly erase = (channel: string, seq: number): Promise<Stored> => this.#store(channel, 'change', { seq })
+  readonly erase = (channel: NameIn<Declared>, seq: number): Promise<Stored> =>
+    this.#store(channel, 'change', { seq })
 
   /**
    * Calls `listener` with each message that is stored from now on, whoever sent it, on the channels that
@@ -532,16 +541,8 @@ export class Crosswind<Declared = any> {
     this.#channels.mustHaveMessages(channel)
     const { log, health } = this.#engine.current
     health.mustBeCurrent()
-    let page = await pageBefore(log, channel, options)
-    // Later pages may end at a later cursor.
-    const cursor = formatCursor(page.cursor)
-    for (;;) {
-      const messages = received<never>(page.messages, page.cursor)
-      const before = page.messages[0]?.seq
-      // There may be changes alone.
-      if (messages.length > 0 || !page.hasEarlier) return { messages, cursor, hasEarlier: page.hasEarlier }
-      page = await pageBefore(log, channel, { ...options, before })
-    }
+    const { messages, cursor, hasEarlier } = await pageBefore(log, channel, options)
+    return { messages: received<never>(messages, cursor), cursor: formatCursor(cursor), hasEarlier }
   }
 
   /**
@@ -550,14 +551,14 @@ export class Crosswind<Declared = any> {
    */
   readonly channels = async (
     options: { readonly prefix?: string; readonly before?: number; readonly limit?: number } = {},
-  ): Promise<readonly ChannelInfo[]> => {
+  ): Promise<readonly ChannelInfo<NameIn<Declared>>[]> => {
     refuseOthers('channels', options, ['prefix', 'before', 'limit'])
     const { prefix = '', before = Number.MAX_SAFE_INTEGER, limit = 100 } = options
     const count = numberIn('limit', limit, 1)
     const { log } = this.#engine.current
     const found = await log.channels(prefix, numberIn('before', before, 0), count)
     return found.flatMap(({ name, head, messages, bytes }) =>
-      isChannelName(name) ? { name, newest: head, messages, bytes } : [],
+      isChannelName(name) ? { name: name as NameIn<Declared>, newest: head, messages, bytes } : [],
     )
   }
 
@@ -565,7 +566,7 @@ export class Crosswind<Declared = any> {
    * A copy of the stored document; empty if nothing is stored. Rejects with a `Refusal`: 400 `bad-channel` if
    * the channel is not a document, 422 `too-costly` if it takes too much to read.
    */
-  readonly document = async (channel: string): Promise<Doc> => {
+  readonly document = async (channel: NameIn<Declared>): Promise<Doc> => {
     this.#mustBeDocument(channel)
     const { log, documents, health } = this.#engine.current
     if (!documents) throw new Error('Documents are served without threads.')
@@ -578,7 +579,7 @@ export class Crosswind<Declared = any> {
    * come first, as one update. Rejects with a `Refusal`: 400 `bad-channel` if it is not a document,
    * 410 `history-erased` if the log has meanwhile folded updates that were not read yet.
    */
-  readonly history = (channel: string): AsyncGenerator<DocumentUpdate> => this.#history(channel)
+  readonly history = (channel: NameIn<Declared>): AsyncGenerator<DocumentUpdate> => this.#history(channel)
 
   async *#history(channel: string): AsyncGenerator<DocumentUpdate> {
     this.#mustBeDocument(channel)
@@ -603,7 +604,7 @@ export class Crosswind<Declared = any> {
    * updates after `after`: begin again.
    */
   readonly readHistory = async (
-    channel: string,
+    channel: NameIn<Declared>,
     { after = null }: { readonly after?: string | null } = {},
   ): Promise<HistoryPortion | null> => {
     this.#mustBeDocument(channel)
@@ -640,7 +641,7 @@ export class Crosswind<Declared = any> {
    * Erases what is stored on a channel, and makes room for another. Clients that follow it continue, and their next
    * message begins it anew. Resolves to false if there was nothing, or something was published meanwhile.
    */
-  readonly deleteChannel = async (channel: string): Promise<boolean> => {
+  readonly deleteChannel = async (channel: NameIn<Declared>): Promise<boolean> => {
     this.#channels.ruleFor(channel)
     const { log } = this.#engine.current
     const head = log.heads().get(channel)

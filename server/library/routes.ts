@@ -57,11 +57,11 @@ export function mountRoutes(
     health.mustBeCurrent()
     const connection = connectionOf(ctx.req)
     readingRate.mustWait(connection, 'Messages were asked for faster than the server reads them')
-    const { before } = ctx.query
+    const { before, limit, kind } = ctx.query
     if (before !== undefined) channels.mustHaveMessages(name)
     const page =
       before !== undefined
-        ? await pageBefore(log, name, { before, limit: ctx.query.limit })
+        ? await pageBefore(log, name, { before, limit, kind: channels.kindNamed(name, kind) })
         : await (isDocument && after !== 'newest'
             ? wholeOf(log, name)
             : pageAfter(log, name, after, channels.isWhole(name)))

@@ -106,11 +106,11 @@ export abstract class HistoryLog<Waiting extends Pending> implements Log {
     return { recovered: false, ...snapshot, reached: snapshot.head }
   }
 
-  readonly readBefore: Log['readBefore'] = async (channel, before, limit) => {
+  readonly readBefore: Log['readBefore'] = async (channel, before, limit, kind) => {
     this.#mustBeOpen()
     this.#eraseDue()
     const { head } = this
-    const { messages, isOldest } = this.history.before(channel, before, limit)
+    const { messages, isOldest } = this.history.before(channel, before, limit, kind)
     const { inTurn } = this.#parts
     if (inTurn) await new Promise<void>(inTurn)
     return { messages, isOldest, head }

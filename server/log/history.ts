@@ -348,37 +348,32 @@ export class History {
     return places
   }
 
-  /**
-   * The newest messages that a channel holds before a number, in order. Throws a `SyntaxError` or
-   * SQLite's error if one is missing or damaged.
-   */
-  before(name: string, before: number, limit: number): Omit<Earlier, 'head'> {
+  /** See `ReadableLog#readBefore`. Throws a `SyntaxError` or SQLite's error if one is missing or damaged. */
+  before(name: string, before: number, limit: number, kind?: Kind): Omit<Earlier, 'head'> {
     const floor = this.floorOf(name)
     const channel = this.#channels.get(name)
     if (!channel) return { messages: [], isOldest: true }
     const end = Math.min(before, this.#head + 1)
     const count = Math.min(limit, portion.messages)
-    const places = this.#tables.before(channel.number, end, floor, count + 1)
+    const places = Array.from(channel.piles.values())
+      .filter((pile) => !pile.isCumulative && pile.kind !== 'change' && pile.kind === (kind ?? pile.kind))
+      .flatMap((pile) => this.#placesBefore(pile, end, floor, count + 1))
+      .sort((one, other) => other.seq - one.seq)
     const seqs: number[] = []
     let bytes = 0
-    for (const [index, placed] of places.slice(0, count).entries()) {
+    for (const placed of places.slice(0, count)) {
       bytes += placed.bytes
-      if (index > 0 && bytes > portion.bytes) break
-      const next = places[index + 1]?.seq ?? 0
-      if (next > 0 ? placed.previous !== next : placed.previous > floor) throw missing()
+      if (seqs.length > 0 && bytes > portion.bytes) break
       seqs.unshift(placed.seq)
     }
-    const isOldest = seqs.length === places.length
-    const survivors = isOldest ? this.#survivorsOf(channel, Math.min(end, floor + 1)) : []
-    return { messages: [...survivors, ...this.#messages(seqs)], isOldest }
+    return { messages: this.#messages(seqs), isOldest: seqs.length === places.length }
   }
 
-  /** The newest messages of their kinds, which stay when they are dropped, before a number. */
-  #survivorsOf({ piles }: Channel, before: number): Message[] {
-    return Array.from(piles.values())
-      .filter(({ isCumulative, newest }) => !isCumulative && newest < before)
-      .map((pile) => this.#newestOf(pile))
-      .sort((one, other) => one.seq - other.seq)
+  /** Those after the floor, or the newest of its kind, which stays when it is dropped. */
+  #placesBefore({ channel, kind, newest }: Pile, end: number, floor: number, count: number) {
+    const places = this.#tables.before(channel.number, kind, end, Math.min(floor, newest - 1), count)
+    if (newest < end && places[0]?.seq !== newest) throw missing()
+    return places
   }
 
   numberAt(name: string, at: number): number {

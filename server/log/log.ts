@@ -106,11 +106,12 @@ export interface ReadableLog {
   readonly read: (cursor: Cursor | null, channels: ReadonlySet<string>) => Promise<CatchUp>
   readonly snapshot: (channels: ReadonlySet<string>) => Promise<Snapshot>
   /**
-   * The newest messages that a channel holds before a number: at most `limit`, and at most a portion.
-   * The oldest portion begins with messages that stay as the newest of their kinds. Rejects with an
-   * `Error` if one of them is missing or damaged.
+   * The newest messages that a channel holds before a number, of one kind or, by default, of all: at most `limit`,
+   * and at most a portion. Without changes, which the messages show, erasures, and cumulative kinds, which are read
+   * as a whole. The oldest portions have the messages that stay as the newest of their kinds. Rejects with an
+   * `Error` if one of them, or the message before it, is missing or damaged.
    */
-  readonly readBefore: (channel: string, before: number, limit: number) => Promise<Earlier>
+  readonly readBefore: (channel: string, before: number, limit: number, kind?: Kind) => Promise<Earlier>
   /**
    * A number after which `read` begins with the channel's oldest message of this time or later, ms
    * since the epoch. Assumes that times grow with numbers.

@@ -37,8 +37,8 @@ const truncateAfterMs = 1000
  */
 const checkpointPages = { planned: 500, most: 570 }
 const pageBytes = 4096
-/** Pages of the table and the two indexes, and of those that split. */
-const pagesPerCommit = 3.5
+/** Pages of the table and of up to three indexes, and of those that split. */
+const pagesPerCommit = 4.5
 
 /** SQLite's page cache: the upper pages of the indexes of ten million messages, and more. */
 const cacheKiB = 32_768

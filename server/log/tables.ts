@@ -103,9 +103,14 @@ const envelope = `
   checksum INTEGER,
   writer TEXT`
 
-/** Finds the changes of a message. Logs of earlier versions lack it. */
-const changeIndex = `CREATE INDEX IF NOT EXISTS message_change ON message (channel, json_extract(body, '$.seq'))
-  WHERE kind = 'change';`
+/** Kinds that nobody reads backwards: most of what documents store needs no entry in another index. */
+const isReadBack = `kind <> 'change' AND kind <> 'update'`
+
+/** Find the changes of a message, and the newest messages of a kind. Logs of earlier versions lack them. */
+const laterIndexes = `
+CREATE INDEX IF NOT EXISTS message_change ON message (channel, json_extract(body, '$.seq'))
+  WHERE kind = 'change';
+CREATE INDEX IF NOT EXISTS message_kind ON message (channel, kind) WHERE ${isReadBack};`
 
 /**
  * `message.previous` is the number of the channel's message before this one, so that a reader notices a
@@ -119,7 +124,7 @@ CREATE TABLE message (
   seq INTEGER NOT NULL, channel INTEGER NOT NULL, previous INTEGER NOT NULL, ${envelope},
   PRIMARY KEY (seq), UNIQUE (channel, id, sender)) STRICT;
 CREATE INDEX message_channel ON message (channel, seq);
-${changeIndex}
+${laterIndexes}
 CREATE TABLE base (
   channel INTEGER NOT NULL, seq INTEGER NOT NULL, is_past INTEGER NOT NULL, ${envelope},
   PRIMARY KEY (channel, kind, seq)) STRICT;
@@ -148,7 +153,7 @@ export class Tables {
   constructor(database: DatabaseSync, isChecked = true) {
     this.#database = database
     this.#isChecked = isChecked
-    database.exec(changeIndex)
+    database.exec(laterIndexes)
     this.#sql = prepareStatements(database)
   }
 
@@ -215,7 +220,7 @@ export class Tables {
 
   /** The newest change of each of these messages that has one, by the message's number. */
   changes(channel: number, name: string, seqs: readonly number[]): Map<number, Message<'change'>> {
-    const rows = this.#sql.changes.all(channel, JSON.stringify(seqs))
+    const rows = this.#sql.changes.all(JSON.stringify(seqs), channel)
     const messages = rows.map((row) => messageIn(row, name) as Message<'change'>)
     return new Map(messages.map((change) => [change.body.seq, change]))
   }
@@ -235,9 +240,15 @@ export class Tables {
     return this.#sql.after.all(channel, seq, upTo, count).map(placedIn)
   }
 
-  /** The newest messages of one channel before a number and after another one, the newest first. */
-  before(channel: number, seq: number, floor: number, count: number): Placed[] {
-    return this.#sql.before.all(channel, seq, floor, count).map(placedIn)
+  /**
+   * The newest messages of one kind on a channel before a number and after another one, the newest first; none of
+   * the kinds `change` and `update`. Throws a `SyntaxError` if the channel's message before one of them is missing.
+   */
+  before(channel: number, kind: Kind, seq: number, after: number, count: number): Placed[] {
+    return this.#sql.before.all(channel, kind, seq, after, count).map((row) => {
+      if (row.is_cut === 1) throw missing()
+      return placedIn(row)
+    })
   }
 
   /** The messages with these numbers, in order. Throws a `SyntaxError` if one is missing or damaged. */
@@ -513,13 +524,19 @@ function prepareStatements(database: DatabaseSync) {
       `SELECT seq, previous, octet_length(body) AS bytes FROM message
        WHERE channel = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?`,
     ),
+    // SQLite would otherwise read all kinds, or all of the channel.
     before: sql(
-      `SELECT seq, previous, octet_length(body) AS bytes FROM message
-       WHERE channel = ? AND seq < ? AND seq > ? ORDER BY seq DESC LIMIT ?`,
+      `SELECT seq, previous, octet_length(body) AS bytes,
+         previous > ?4 AND NOT EXISTS (SELECT 1 FROM message AS one WHERE one.seq = message.previous) AS is_cut
+       FROM message INDEXED BY message_kind
+       WHERE ${isReadBack} AND channel = ?1 AND kind = ?2 AND seq < ?3 AND seq > ?4
+       ORDER BY seq DESC LIMIT ?5`,
     ),
     changes: sql(
-      `SELECT * FROM message WHERE kind = 'change' AND channel = ?
-       AND json_extract(body, '$.seq') IN (SELECT value FROM json_each(?)) ORDER BY seq`,
+      `SELECT * FROM message WHERE seq IN (
+         SELECT (SELECT max(seq) FROM message INDEXED BY message_change
+           WHERE kind = 'change' AND channel = ?2 AND json_extract(body, '$.seq') = wanted.value)
+         FROM json_each(?1) AS wanted)`,
     ),
     contents: sql(
       `SELECT * FROM message WHERE channel = ? AND seq = ? AND kind = 'json'

@@ -15,7 +15,7 @@ interface Calls {
   readonly find: [wanted: Identified]
   readonly read: [cursor: Cursor | null, channels: readonly string[]]
   readonly snapshot: [channels: readonly string[]]
-  readonly readBefore: [channel: string, before: number, limit: number]
+  readonly readBefore: [channel: string, before: number, limit: number, kind?: Kind | undefined]
   readonly numberAt: [channel: string, at: number]
   readonly channels: [prefix: string, before: number, limit: number]
   readonly oldest: [channel: string, kind: Kind]
@@ -204,7 +204,7 @@ export async function joinLog(link: Duplex, onFailure: (error: unknown) => void)
     find: ({ id, from, channel }) => ask('find', [{ id, from, channel }]),
     read: (cursor, channels) => ask('read', [cursor, [...channels]]),
     snapshot: (channels) => ask('snapshot', [[...channels]]),
-    readBefore: (channel, before, limit) => ask('readBefore', [channel, before, limit]),
+    readBefore: (...which) => ask('readBefore', which),
     numberAt: (channel, at) => ask('numberAt', [channel, at]),
     channels: (prefix, before, limit) => ask('channels', [prefix, before, limit]),
     oldest: (channel, kind) => ask('oldest', [channel, kind]),
