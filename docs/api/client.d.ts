@@ -208,6 +208,7 @@ declare const overAll: (options: ConnectOptions) => OverOptions;
 declare const plainPolicy: ({ messages, bytes }?: Bounds) => OutboxPolicy;
 declare const polling: ChosenTransport;
 declare const programs: Platform;
+declare const programsOver: (request: Fetch) => Platform;
 declare const shareHere: (share: Share) => Share;
 declare const shareNames: readonly ['auto', 'browser', 'none'];
 declare const sse: ChosenTransport;
@@ -345,7 +346,7 @@ declare namespace clock_d_exports {
   export { LinkClock, whenDue };
 }
 declare namespace connect_d_exports {
-  export { ChannelHandle, Channels, ConnectOptions, ConnectionState, Crosswind, Earlier, EarlierPage, FallbackReason, Follower, Keeping, OpenChannel, OverOptions, Page, Past, Place, Presence, RefusedCode, RefusedError, Room, RoomChange, RoomMessage, Sharing, Subscriber, VolatileMessage, connect, connectOver, longPolling, overAll, polling, programs, sse, streaming, websocket };
+  export { ChannelHandle, Channels, ConnectOptions, ConnectionState, Crosswind, Earlier, EarlierPage, FallbackReason, Follower, Keeping, OpenChannel, OverOptions, Page, Past, Place, Presence, RefusedCode, RefusedError, Room, RoomChange, RoomMessage, Sharing, Subscriber, VolatileMessage, connect, connectOver, longPolling, overAll, polling, programs, programsOver, sse, streaming, websocket };
 }
 declare namespace debug_d_exports {
   export { debug };
@@ -357,7 +358,7 @@ declare namespace drafts_d_exports {
   export { DraftDatabase, DraftKeeper, DraftStore, DraftsOptions, LeftMessage, Outbox, OutboxListener, OutboxOptions, OutboxPolicy, OutboxState, UnstoredDraft, documentPolicy, keptDrafts, mergingPolicy, openDraftDatabase, plainPolicy };
 }
 declare namespace follow_d_exports {
-  export { ChannelHandle, Channels, ConnectOptions, ConnectionState, Earlier, EarlierPage, FallbackReason, Follower, Keeping, OverOptions, Page, RefusedCode, RefusedError, Sharing, connect$1 as connect, connectOver$1 as connectOver, longPolling, overAll, polling, programs, sse, streaming, websocket };
+  export { ChannelHandle, Channels, ConnectOptions, ConnectionState, Earlier, EarlierPage, FallbackReason, Follower, Keeping, OverOptions, Page, RefusedCode, RefusedError, Sharing, connect$1 as connect, connectOver$1 as connectOver, longPolling, overAll, polling, programs, programsOver, sse, streaming, websocket };
 }
 declare namespace share_d_exports {
   export { SharingOptions, limitedStreams, shareHere, sharedConnection };
@@ -1020,6 +1021,7 @@ type DownFrame = Welcome | {
 } | Heartbeat | ClockAnswer;
 type EventName = keyof ProviderEvents;
 type FallbackReason = 'blocked' | 'unsupported' | 'flapping' | 'full';
+type Fetch = (address: string, request: RequestInit) => Promise<Response>;
 type Follow = (address: string, signal: AbortSignal, onText: (text: string) => void) => Promise<void>;
 type HttpVersion = (typeof httpVersions)[number];
 type Instead<Answer> = (drafts: Drafts, ended: readonly PendingDraft[], answer: Answer, nextId: () => string) => Change | null;
