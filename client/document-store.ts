@@ -43,10 +43,6 @@ class SharedDocument extends Shared<DocumentSnapshot> {
     this.offs.push(() => provider.destroy())
     this.change({ doc, provider, isSynced: provider.synced })
   }
-
-  protected fail(error: unknown): void {
-    this.change({ error })
-  }
 }
 
 /**

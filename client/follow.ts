@@ -32,7 +32,7 @@ import {
 
 export type { FallbackReason } from './fallback.ts'
 export { longPolling, polling } from './transports/polling.ts'
-export { programs } from './transports/programs.ts'
+export { programs, programsOver } from './transports/programs.ts'
 export { sse } from './transports/sse.ts'
 export { streaming } from './transports/streaming.ts'
 export { type RefusedCode, RefusedError } from './transports/transport.ts'

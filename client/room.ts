@@ -15,6 +15,7 @@ import {
 import { nothingPlanned } from '../protocol/time.ts'
 import { now } from './browser-services.ts'
 import type { ChannelHandle, Earlier, Follower } from './follow.ts'
+import type { Link } from './link.ts'
 import { attempt, Listeners, type Off, report } from './listeners.ts'
 import { RefusedError } from './transports/transport.ts'
 
@@ -178,9 +179,12 @@ let volatileSent = 0
 /** A channel without a place in it. It is left once nothing reads or holds it. */
 export interface OpenChannel {
   readonly presence: Presence
+  /** The connection's, with the outbox of all its channels. */
+  readonly link: Promise<Link>
   publish(kind: string | undefined, data: unknown): Promise<{ readonly seq: number }>
   change(seq: number, data: unknown): Promise<{ readonly seq: number }>
   erase(seq: number): Promise<{ readonly seq: number }>
+  sendVolatile(kind: string | undefined, data: unknown): Promise<void>
   readBack(kind: string | undefined, place?: Earlier): Promise<Past<unknown>>
   subscribe(subscriber: Subscriber<unknown>): Off
   /** Keeps it without reading it. */
@@ -213,6 +217,10 @@ export class Channel implements Follower, OpenChannel {
     this.presence = new Others(this.#handle.show)
   }
 
+  get link(): Promise<Link> {
+    return this.#handle.link
+  }
+
   publish(kind: string = 'json', data: unknown): Promise<{ readonly seq: number }> {
     return this.#send(kind, () => bodyOf(kind, data))
   }
@@ -233,7 +241,7 @@ export class Channel implements Follower, OpenChannel {
 
   async sendVolatile(kind: string = 'json', data: unknown): Promise<void> {
     const body = checked(() => bodyOf(kind, data)) as Bodies[Kind]
-    const link = await this.#handle.link
+    const link = await this.link
     if (this.refusal) throw this.refusal
     if (this.#unanswered >= maxUnanswered) return
     const { window: from } = link
@@ -256,9 +264,12 @@ export class Channel implements Follower, OpenChannel {
     return reader
   }
 
-  subscribe({ onMessage, onChange, onVolatile, onGap, onError, ...place }: Subscriber<unknown>): Off {
+  subscribe(
+    { onMessage, onChange, onVolatile, onGap, onError, ...place }: Subscriber<unknown>,
+    isListening = true,
+  ): Off {
     const reader = this.read(place, {
-      isListening: () => true,
+      isListening: () => isListening,
       message: (message) => attempt(() => onMessage(message)),
       change: (change) => attempt(() => onChange?.(change)),
       volatile: (message) => attempt(() => onVolatile?.(message)),
@@ -272,21 +283,7 @@ export class Channel implements Follower, OpenChannel {
   }
 
   hold(onError: (error: RefusedError) => void): Off {
-    const holder = this.read(
-      {},
-      {
-        isListening: () => false,
-        message: nothingPlanned,
-        change: nothingPlanned,
-        volatile: nothingPlanned,
-        gap: nothingPlanned,
-        ended(refusal) {
-          if (refusal) attempt(() => onError(refusal))
-          return true
-        },
-      },
-    )
-    return () => this.#leave(holder)
+    return this.subscribe({ onMessage: nothingPlanned, onError }, false)
   }
 
   async readBack(kind: string = 'json', place: Earlier = {}): Promise<Past<unknown>> {
@@ -635,7 +632,7 @@ class Loop implements AsyncIterableIterator<RoomMessage<unknown>, void> {
 
 const bodyOf = (kind: string, data: unknown) => (kind === 'json' ? contentOf : copyJson)(data, 'data')
 
-function dataOf(kind: Kind, body: Bodies[Kind]) {
+export function dataOf(kind: Kind, body: Bodies[Kind]) {
   const { user } = body as Bodies['json']
   return { user, data: kind === 'json' || kind === 'change' ? dataIn(body as Bodies['json']) : body }
 }

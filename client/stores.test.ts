@@ -2,11 +2,15 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createManualTime } from '../protocol/testing.ts'
 import { nothingPlanned } from '../protocol/time.ts'
 import type { Crosswind, OpenChannel, RoomMessage, Subscriber } from './connect.ts'
+import type { Link } from './link.ts'
 import { Listeners } from './listeners.ts'
+import { Outbox, plainPolicy } from './outbox.ts'
 import { Stores } from './stores.ts'
 import { settled } from './testing.ts'
+import { RefusedError } from './transports/transport.ts'
 
 const messageOf = (seq: number): RoomMessage<unknown> => ({
   id: `w1-${seq}`,
@@ -27,6 +31,11 @@ class FakeConnection {
   readonly presence = new Listeners<{ change: () => void; refused: (error: unknown) => void }>()
   readonly states = new Map<string, unknown>()
   readonly subscribers = new Set<Subscriber<unknown>>()
+  readonly outbox = new Outbox({ window: 'own', timers: createManualTime() }, plainPolicy(), {
+    onOutbox: nothingPlanned,
+    onStored: nothingPlanned,
+    onRefused: nothingPlanned,
+  })
   readonly #events = new Listeners<{ state: () => void; error: (error: unknown) => void }>()
   newest = 10
 
@@ -39,7 +48,9 @@ class FakeConnection {
         on: this.presence.on.bind(this.presence) as never,
         set: (state) => this.log.push(`shows ${JSON.stringify(state)}`),
       },
+      link: Promise.resolve({ outbox: this.outbox } as Link),
       publish: async (_kind, data) => ({ seq: Number(data) }),
+      sendVolatile: async (_kind, data) => void this.log.push(`sends ${data}`),
       change: async (seq) => ({ seq }),
       erase: async (seq) => ({ seq }),
       readBack: async (_kind, { before = this.newest + 1, limit = 50 } = {}) => {
@@ -68,9 +79,9 @@ class FakeConnection {
     this.log.push('closes')
   }
 
-  publish(): void {
+  publish(change: Partial<RoomMessage<unknown>> = {}): void {
     this.newest += 1
-    for (const { onMessage } of this.subscribers) onMessage(messageOf(this.newest))
+    for (const { onMessage } of this.subscribers) onMessage({ ...messageOf(this.newest), ...change })
   }
 
   change(seq: number, data: unknown): void {
@@ -128,7 +139,13 @@ test('a list has the newest messages, loses its oldest, and grows by what is loa
   const { stores, connection, turn } = begin()
   const room = stores.channel('room.1', { limit: 3 })
   const other = stores.channel('room.1', { limit: 3 })
-  assert.deepEqual(room.getSnapshot(), { status: 'loading', messages: [], hasEarlier: false, error: null })
+  assert.deepEqual(room.getSnapshot(), {
+    status: 'loading',
+    messages: [],
+    pending: [],
+    hasEarlier: false,
+    error: null,
+  })
   const heard: string[] = []
   room.subscribe(({ status }) => heard.push(status))
   other.subscribe(nothingPlanned)
@@ -169,6 +186,32 @@ test('a list has messages as they were changed and erased', async () => {
       [10, undefined, 5],
     ],
   )
+})
+
+test('what is published is pending until it comes; what is refused, until it is dropped', async () => {
+  const { stores, connection, turn } = begin()
+  const room = stores.channel('room.1')
+  room.subscribe(nothingPlanned)
+  await turn()
+  const { outbox } = connection
+  const say = (data: unknown, channel = 'room.1') => outbox.publish(channel, 'json', { data } as never)
+  const id = say('one')?.id ?? ''
+  const two = say('two')?.id ?? ''
+  const shown = () => room.getSnapshot().pending.map(({ data, error }) => [data, error?.code])
+  assert.deepEqual(shown(), [
+    ['one', undefined],
+    ['two', undefined],
+  ])
+  connection.publish({ id, data: 'one' })
+  outbox.refuse(new RefusedError('declined', 'No.'))
+  assert.deepEqual([room.getSnapshot().messages.at(-1)?.data, shown()], ['one', [['two', 'declined']]])
+  room.drop(two)
+  const before = room.getSnapshot()
+  assert.deepEqual(before.pending, [])
+  say('elsewhere', 'room.2')
+  assert.equal(room.getSnapshot(), before)
+  await room.sendVolatile('typing')
+  assert.ok((await turn()).includes('sends typing'))
 })
 
 test('after a gap a list has what follows; a message that was read back is not shown twice', async () => {

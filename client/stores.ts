@@ -14,6 +14,9 @@ import type {
   RoomMessage,
 } from './connect.ts'
 import { attempt, type Off } from './listeners.ts'
+import type { Outbox, OutboxListener } from './outbox.ts'
+import { dataOf } from './room.ts'
+import { RefusedError } from './transports/transport.ts'
 
 /** A value that changes, as `useSyncExternalStore` of React and Svelte take it. Its methods are bound. */
 export interface Store<Snapshot> {
@@ -25,24 +28,44 @@ export interface Store<Snapshot> {
   getServerSnapshot(): Snapshot
 }
 
-export interface ChannelSnapshot<Data> {
+/** A message of this connection, or of a closed window (`drafts`), until it is in the list. */
+export interface PendingMessage<Sent> {
+  /** That of the message to come. */
+  readonly id: string
+  /** When it was published, ms since the epoch. */
+  readonly at: number
+  /** As it was published. */
+  readonly data: Sent
+  /** Its number, once it is stored. */
+  readonly seq?: number | undefined
+  /** Why the server refused it. */
+  readonly error?: RefusedError | undefined
+}
+
+export interface ChannelSnapshot<Data, Sent = Data> {
   /** `loading` until the newest messages have come; `failed` if the channel cannot be read, or no longer. */
   readonly status: 'loading' | 'ready' | 'failed'
   /** In order. */
   readonly messages: readonly RoomMessage<Data>[]
+  /** Published, and not in `messages` yet, or refused: each message is in one of the two lists, once. */
+  readonly pending: readonly PendingMessage<Sent>[]
   /** Whether the server may have messages before these. */
   readonly hasEarlier: boolean
   /** Why it failed. */
   readonly error: unknown
 }
 
-export interface ChannelStore<Data, Sent = Data> extends Store<ChannelSnapshot<Data>> {
-  /** See `Room#publish`. */
+export interface ChannelStore<Data, Sent = Data> extends Store<ChannelSnapshot<Data, Sent>> {
+  /** See `Room#publish`. What is refused stays in `pending` as long as anybody subscribes. */
   publish(data: Sent): Promise<{ readonly seq: number }>
+  /** Removes a refused message from `pending`. */
+  drop(id: string): void
   /** See `Room#change`. */
   change(seq: number, data: Sent): Promise<{ readonly seq: number }>
   /** See `Room#erase`. */
   erase(seq: number): Promise<{ readonly seq: number }>
+  /** See `Room#sendVolatile`. */
+  sendVolatile(data: Sent): Promise<void>
   /** Adds as many as `limit` says. Resolves once they are there; rejects if they cannot be read. */
   loadEarlier(): Promise<void>
 }
@@ -85,8 +108,12 @@ export interface ConnectionStore extends Store<ConnectionSnapshot> {
 /** A connection, whatever types it declares. */
 export type Opened = Channels & Pick<Crosswind, 'open'>
 
+interface Failing {
+  readonly error: unknown
+}
+
 /** What the stores of one name share while somebody subscribes, and until the next turn. */
-export abstract class Shared<Snapshot extends object> {
+export abstract class Shared<Snapshot extends Failing> {
   #snapshot: Snapshot
   readonly #listeners = new Set<(snapshot: Snapshot) => void>()
   #hasBegun = false
@@ -133,7 +160,10 @@ export abstract class Shared<Snapshot extends object> {
   }
 
   protected abstract begin(connection: Opened): void
-  protected abstract fail(error: unknown): void
+
+  protected fail(error: unknown): void {
+    this.change({ error } as Partial<Snapshot>)
+  }
 }
 
 const usualLimit = 100
@@ -144,6 +174,9 @@ class ChannelList extends Shared<ChannelSnapshot<unknown>> {
   #channel: OpenChannel | null = null
   #limit: number
   #loading: Promise<void> | null = null
+  #outbox: Outbox | null = null
+  /** By id: what is pending, and what is in the list but not acknowledged. */
+  readonly #own = new Map<string, PendingMessage<unknown>>()
 
   constructor(name: string, options: ChannelOptions<unknown>, initial: ChannelSnapshot<unknown>) {
     super(initial)
@@ -157,17 +190,72 @@ class ChannelList extends Shared<ChannelSnapshot<unknown>> {
     const channel = connection.open(this.#name, from)
     this.#channel = channel
     this.offs.push(channel.hold((error) => this.fail(error)))
-    if (from === undefined) this.#readNewest(channel).catch((error) => this.fail(error))
-    else this.#follow(channel, from)
+    this.#read(channel, from).catch((error) => this.fail(error))
   }
 
-  async #readNewest(channel: OpenChannel): Promise<void> {
+  async #read(channel: OpenChannel, from: string | undefined): Promise<void> {
+    const { outbox } = await channel.link
+    if (this.#channel !== channel) return
+    this.#watch(outbox)
+    if (from !== undefined) return this.#follow(channel, from)
     const { messages, hasEarlier, cursor } = await channel.readBack(this.#options.kind, {
       limit: pageOf(this.#limit),
     })
     if (this.#channel !== channel) return
     this.change({ messages, hasEarlier })
     this.#follow(channel, cursor)
+  }
+
+  #watch(outbox: Outbox): void {
+    this.#outbox = outbox
+    const listener: OutboxListener = {
+      onOutbox: () => this.change(),
+      onStored: ({ id }, seq) => this.#mark(id, { seq }),
+      onRefused: ({ id }, sentence, code) => {
+        // With `drafts` it may be sent later all the same.
+        if (!outbox.has(id)) this.#mark(id, { error: new RefusedError(code, sentence) })
+      },
+    }
+    outbox.listeners.add(listener)
+    this.offs.push(() => outbox.listeners.delete(listener))
+    this.change()
+  }
+
+  #mark(id: string, end: Pick<PendingMessage<unknown>, 'seq' | 'error'>): void {
+    const own = this.#own.get(id)
+    if (own) this.#own.set(id, { ...own, ...end })
+  }
+
+  /** What was stored will not come any more; in another log it gets another number. */
+  #forget(part: Partial<ChannelSnapshot<unknown>>): void {
+    for (const { id, error } of this.#own.values())
+      if (this.#outbox?.has(id)) this.#mark(id, { seq: undefined })
+      else if (!error) this.#own.delete(id)
+    this.change(part)
+  }
+
+  /** Also changes what is pending. */
+  protected override change(part?: Partial<ChannelSnapshot<unknown>>): void {
+    const { messages, pending: before } = { ...this.snapshot, ...part }
+    const { kind: ownKind = 'json' } = this.#options
+    for (const { draft } of this.#outbox?.drafts.pending ?? []) {
+      const { id, channel, kind, at, body } = draft
+      if (channel === this.#name && kind === ownKind && !this.#own.has(id))
+        this.#own.set(id, { id, at, data: dataOf(kind, body).data })
+    }
+    // A message may come before its acknowledgement.
+    for (const { id, seq } of messages) this.#mark(id, { seq })
+    const newest = messages.at(-1)?.seq ?? 0
+    const pending: PendingMessage<unknown>[] = []
+    for (const own of this.#own.values())
+      if (!(Number(own.seq) <= newest)) pending.push(own)
+      else if (!this.#outbox?.has(own.id)) this.#own.delete(own.id)
+    if (part || pending.length + before.length > 0) super.change({ ...part, pending })
+  }
+
+  drop(id: string): void {
+    this.#own.delete(id)
+    this.change()
   }
 
   #follow(channel: OpenChannel, from: string): void {
@@ -180,7 +268,7 @@ class ChannelList extends Shared<ChannelSnapshot<unknown>> {
         onMessage: (message) => this.#add(message),
         onChange: (change) => this.#apply(change),
         // What follows is all that the server has; its numbers may begin anew.
-        onGap: () => this.change({ messages: [], hasEarlier: false }),
+        onGap: () => this.#forget({ messages: [], hasEarlier: false }),
         onError: (error) => this.fail(error),
       }),
     )
@@ -216,7 +304,7 @@ class ChannelList extends Shared<ChannelSnapshot<unknown>> {
     const { messages } = this.snapshot
     // Dropped by a gap, or by newer ones, meanwhile.
     if (this.#channel !== channel || (oldest && messages[0] !== oldest)) return
-    const first = messages[0]?.seq ?? Number.POSITIVE_INFINITY
+    const first = messages[0]?.seq ?? Infinity
     const older = earlier.messages.filter(({ seq }) => seq < first)
     this.#limit = Math.max(this.#limit, messages.length + limit)
     this.change({ messages: [...older, ...messages], hasEarlier: earlier.hasEarlier })
@@ -227,8 +315,8 @@ class ChannelList extends Shared<ChannelSnapshot<unknown>> {
     super.end()
   }
 
-  protected fail(error: unknown): void {
-    this.change({ status: 'failed', error })
+  protected override fail(error: unknown): void {
+    this.#forget({ status: 'failed', error })
   }
 }
 
@@ -268,8 +356,8 @@ class PresenceList extends Shared<PresenceSnapshot<unknown>> {
     this.#presence?.set(state)
   }
 
-  protected fail(error: unknown): void {
-    this.change({ error, states: new Map(), users: new Map() })
+  protected override fail(error: unknown): void {
+    this.change({ ...nobody, error })
   }
 }
 
@@ -283,13 +371,15 @@ class ConnectionStatus extends Shared<ConnectionSnapshot> {
       connection.on('error', (error) => this.fail(error)),
     )
   }
-
-  protected fail(error: unknown): void {
-    this.change({ error })
-  }
 }
 
-const noChannel: ChannelSnapshot<never> = { status: 'loading', messages: [], hasEarlier: false, error: null }
+const noChannel: ChannelSnapshot<never> = {
+  status: 'loading',
+  messages: [],
+  pending: [],
+  hasEarlier: false,
+  error: null,
+}
 const nobody: PresenceSnapshot<unknown> = { states: new Map(), users: new Map(), error: null }
 const noConnection: ConnectionSnapshot = {
   mode: '',
@@ -343,14 +433,16 @@ export class Stores<Declared = unknown> {
     const { from, limit, kind, initial } = options
     checkLimit(limit)
     const begun: ChannelSnapshot<unknown> = initial
-      ? { status: 'ready', messages: initial.messages, hasEarlier: initial.hasEarlier, error: null }
+      ? { ...noChannel, ...initial, status: 'ready' }
       : { ...noChannel, hasEarlier: from !== undefined && from !== 'start' }
     const key = JSON.stringify(['channel', name, from, limit, kind])
     return {
       ...this.share(key, begun, () => new ChannelList(name, options, begun)),
       publish: (data) => this.#send(name, (channel) => channel.publish(kind, data)),
       change: (seq, data) => this.#send(name, (channel) => channel.change(seq, data)),
+      drop: (id) => this.#live<ChannelList>(key)?.drop(id),
       erase: (seq) => this.#send(name, (channel) => channel.erase(seq)),
+      sendVolatile: (data) => this.#send(name, (channel) => channel.sendVolatile(kind, data)),
       loadEarlier: async () => this.#live<ChannelList>(key)?.loadEarlier(),
     }
   }
@@ -368,7 +460,7 @@ export class Stores<Declared = unknown> {
   }
 
   /** For the package's other doors: a store of any kind. */
-  share<Snapshot extends object>(
+  share<Snapshot extends Failing>(
     key: string,
     initial: Snapshot,
     make: () => Shared<Snapshot>,

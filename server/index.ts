@@ -55,4 +55,4 @@ export { jsonPieces } from './transports/answers.ts'
  * what a broker denies. Waits for a broker, and prints that it does.
  */
 export const createCrosswind = (options: CrosswindOptions): Promise<Crosswind> =>
-  create(options, processTimers)
+  create(options, processTimers, Date.now)

@@ -1,6 +1,6 @@
 // Services on one log: the hub, documents, health, figures, and the Koa application.
 
-import type { Timers } from '../protocol/time.ts'
+import type { Clock, Timers } from '../protocol/time.ts'
 import { endsWithin } from '../scripts/process.ts'
 import type { TypeOf } from './channels/channel-type.ts'
 import type { EngineSettings } from './config/engine-settings.ts'
@@ -35,6 +35,8 @@ export type End = () => void | Promise<void>
 export interface ServingParts {
   readonly settings: EngineSettings
   readonly timers: Timers
+  /** Clock of the application, by which permits end. */
+  readonly clock: Clock
   readonly channels: Channels
   /** Null if no channel is a document. */
   readonly openDocuments: (() => DocumentThreads) | null
@@ -190,6 +192,7 @@ export class Serving {
 
   async #ticketsFor({
     timers,
+    clock,
     authorize,
     secret,
     onFailure,
@@ -199,7 +202,7 @@ export class Serving {
       authorize,
       secret,
       now: timers.now,
-      clock: () => Date.now(),
+      clock,
       revocations: await Revocations.follow(this.log, (user) => this.hub.end({ user })),
       onFailure: (error) => onFailure('stream-failed', '`authorize` failed', error),
     })

@@ -57,10 +57,10 @@ export function useStore<Snapshot>({ subscribe, getSnapshot, getServerSnapshot }
   return useSyncExternalStore(subscribe, getSnapshot, getServerSnapshot)
 }
 
-export type UsedChannel<Data, Sent = Data> = ChannelSnapshot<Data> &
-  Pick<ChannelStore<Data, Sent>, 'publish' | 'change' | 'erase' | 'loadEarlier'>
+export type UsedChannel<Data, Sent = Data> = ChannelSnapshot<Data, Sent> &
+  Pick<ChannelStore<Data, Sent>, 'publish' | 'drop' | 'change' | 'erase' | 'sendVolatile' | 'loadEarlier'>
 
-/** The messages of a channel while the component is mounted: the newest, and those that follow. */
+/** The messages of a channel while the component is mounted: the newest, those that follow, and own ones to come. */
 export function useChannel<Data>(name: string, options: ChannelOptions<Data> = {}): UsedChannel<Data> {
   const stores = useStores()
   const { from, limit, kind, initial } = options
@@ -70,8 +70,8 @@ export function useChannel<Data>(name: string, options: ChannelOptions<Data> = {
   )
   const snapshot = useStore(store)
   return useMemo(() => {
-    const { publish, change, erase, loadEarlier } = store
-    return { ...snapshot, publish, change, erase, loadEarlier }
+    const { publish, drop, change, erase, sendVolatile, loadEarlier } = store
+    return { ...snapshot, publish, drop, change, erase, sendVolatile, loadEarlier }
   }, [snapshot, store])
 }
 

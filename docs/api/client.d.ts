@@ -1,6 +1,6 @@
 // The types of @crosswind/client, written by `npm run api`.
 
-declare abstract class Shared<Snapshot extends object> {
+declare abstract class Shared<Snapshot extends Failing> {
   #private;
   protected readonly offs: Off[];
   constructor(initial: Snapshot);
@@ -11,7 +11,7 @@ declare abstract class Shared<Snapshot extends object> {
   end(): void;
   protected change(part: Partial<Snapshot>): void;
   protected abstract begin(connection: Opened): void;
-  protected abstract fail(error: unknown): void;
+  protected fail(error: unknown): void;
 }
 declare class BusyError extends Error {
   readonly retryAfterMs: number;
@@ -173,7 +173,7 @@ declare class Stores<Declared = unknown> {
   channel<Data>(name: AnyName<Declared, Data>, options?: ChannelOptions<Data>): ChannelStore<Data>;
   presence<Name extends DeclaredName<Declared>>(name: Name): PresenceStore<StateOf<Declared, Name>, OwnStateOf<Declared, Name>>;
   presence<State>(name: AnyName<Declared, State>): PresenceStore<State>;
-  share<Snapshot extends object>(key: string, initial: Snapshot, make: () => Shared<Snapshot>): Store<Snapshot>;
+  share<Snapshot extends Failing>(key: string, initial: Snapshot, make: () => Shared<Snapshot>): Store<Snapshot>;
   hold(): Off;
 }
 declare const browser: Platform;
@@ -208,6 +208,7 @@ declare const overAll: (options: ConnectOptions) => OverOptions;
 declare const plainPolicy: ({ messages, bytes }?: Bounds) => OutboxPolicy;
 declare const polling: ChosenTransport;
 declare const programs: Platform;
+declare const programsOver: (request: Fetch) => Platform;
 declare const shareHere: (share: Share) => Share;
 declare const shareNames: readonly ['auto', 'browser', 'none'];
 declare const sse: ChosenTransport;
@@ -345,7 +346,7 @@ declare namespace clock_d_exports {
   export { LinkClock, whenDue };
 }
 declare namespace connect_d_exports {
-  export { ChannelHandle, Channels, ConnectOptions, ConnectionState, Crosswind, Earlier, EarlierPage, FallbackReason, Follower, Keeping, OpenChannel, OverOptions, Page, Past, Place, Presence, RefusedCode, RefusedError, Room, RoomChange, RoomMessage, Sharing, Subscriber, VolatileMessage, connect, connectOver, longPolling, overAll, polling, programs, sse, streaming, websocket };
+  export { ChannelHandle, Channels, ConnectOptions, ConnectionState, Crosswind, Earlier, EarlierPage, FallbackReason, Follower, Keeping, OpenChannel, OverOptions, Page, Past, Place, Presence, RefusedCode, RefusedError, Room, RoomChange, RoomMessage, Sharing, Subscriber, VolatileMessage, connect, connectOver, longPolling, overAll, polling, programs, programsOver, sse, streaming, websocket };
 }
 declare namespace debug_d_exports {
   export { debug };
@@ -357,7 +358,7 @@ declare namespace drafts_d_exports {
   export { DraftDatabase, DraftKeeper, DraftStore, DraftsOptions, LeftMessage, Outbox, OutboxListener, OutboxOptions, OutboxPolicy, OutboxState, UnstoredDraft, documentPolicy, keptDrafts, mergingPolicy, openDraftDatabase, plainPolicy };
 }
 declare namespace follow_d_exports {
-  export { ChannelHandle, Channels, ConnectOptions, ConnectionState, Earlier, EarlierPage, FallbackReason, Follower, Keeping, OverOptions, Page, RefusedCode, RefusedError, Sharing, connect$1 as connect, connectOver$1 as connectOver, longPolling, overAll, polling, programs, sse, streaming, websocket };
+  export { ChannelHandle, Channels, ConnectOptions, ConnectionState, Earlier, EarlierPage, FallbackReason, Follower, Keeping, OverOptions, Page, RefusedCode, RefusedError, Sharing, connect$1 as connect, connectOver$1 as connectOver, longPolling, overAll, polling, programs, programsOver, sse, streaming, websocket };
 }
 declare namespace share_d_exports {
   export { SharingOptions, limitedStreams, shareHere, sharedConnection };
@@ -366,7 +367,7 @@ declare namespace statistics_d_exports {
   export { Interval, criticalT, differenceOfMeans, holm, intervalAround, mean, meanOfClusters, meanOfRatios, standardDeviation, twoSidedP };
 }
 declare namespace stores_d_exports {
-  export { ChannelOptions, ChannelSnapshot, ChannelStore, ConnectionSnapshot, ConnectionStore, Opened, PresenceSnapshot, PresenceStore, Shared, Store, Stores };
+  export { ChannelOptions, ChannelSnapshot, ChannelStore, ConnectionSnapshot, ConnectionStore, Opened, PendingMessage, PresenceSnapshot, PresenceStore, Shared, Store, Stores };
 }
 declare namespace transports_d_exports {
   export { BusyError, Closing, Connection, Http, HttpError, OpenTransport, Opening, Platform, RefusedError, Send, Transports, WebTransport, asClosing, askClock, browser, browserTimers, fingerprintOf, lackingTransports, limitToSlots, newKey, newName, now, openEventsBy, transportsByName, transportsOver };
@@ -439,22 +440,25 @@ interface ChannelOptions<Data> extends Pick<Place, 'kind'> {
   readonly limit?: number | undefined;
   readonly initial?: Past<Data> | undefined;
 }
-interface ChannelSnapshot<Data> {
+interface ChannelSnapshot<Data, Sent = Data> {
   readonly status: 'loading' | 'ready' | 'failed';
   readonly messages: readonly RoomMessage<Data>[];
+  readonly pending: readonly PendingMessage<Sent>[];
   readonly hasEarlier: boolean;
   readonly error: unknown;
 }
-interface ChannelStore<Data, Sent = Data> extends Store<ChannelSnapshot<Data>> {
+interface ChannelStore<Data, Sent = Data> extends Store<ChannelSnapshot<Data, Sent>> {
   publish(data: Sent): Promise<{
     readonly seq: number;
   }>;
+  drop(id: string): void;
   change(seq: number, data: Sent): Promise<{
     readonly seq: number;
   }>;
   erase(seq: number): Promise<{
     readonly seq: number;
   }>;
+  sendVolatile(data: Sent): Promise<void>;
   loadEarlier(): Promise<void>;
 }
 interface ChosenTransport extends WebTransport {
@@ -606,6 +610,9 @@ interface Exchange {
   readonly answeredAt: number;
   readonly returnedAt: number;
 }
+interface Failing {
+  readonly error: unknown;
+}
 interface Follower {
   readonly from?: string | undefined;
   take(message: Message, cursor: string, receivedAt: number, dueAt: number): void;
@@ -718,6 +725,7 @@ interface Mode extends WindowMode {
 }
 interface OpenChannel {
   readonly presence: Presence;
+  readonly link: Promise<Link>;
   publish(kind: string | undefined, data: unknown): Promise<{
     readonly seq: number;
   }>;
@@ -727,6 +735,7 @@ interface OpenChannel {
   erase(seq: number): Promise<{
     readonly seq: number;
   }>;
+  sendVolatile(kind: string | undefined, data: unknown): Promise<void>;
   readBack(kind: string | undefined, place?: Earlier): Promise<Past<unknown>>;
   subscribe(subscriber: Subscriber<unknown>): Off;
   hold(onError: (error: RefusedError) => void): Off;
@@ -803,6 +812,13 @@ interface PendingDraft {
   readonly isComplete?: boolean;
   readonly isOver?: boolean;
   readonly isRenamed?: boolean;
+}
+interface PendingMessage<Sent> {
+  readonly id: string;
+  readonly at: number;
+  readonly data: Sent;
+  readonly seq?: number | undefined;
+  readonly error?: RefusedError | undefined;
 }
 interface Place {
   readonly from?: string | undefined;
@@ -1024,6 +1040,7 @@ type Erased<Rule> = Rule extends {
 } ? Changes extends true | 'server' ? undefined : never : never;
 type EventName = keyof ProviderEvents;
 type FallbackReason = 'blocked' | 'unsupported' | 'flapping' | 'full';
+type Fetch = (address: string, request: RequestInit) => Promise<Response>;
 type Follow = (address: string, signal: AbortSignal, onText: (text: string) => void) => Promise<void>;
 type HttpVersion = (typeof httpVersions)[number];
 type Instead<Answer> = (drafts: Drafts, ended: readonly PendingDraft[], answer: Answer, nextId: () => string) => Change | null;

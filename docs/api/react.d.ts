@@ -53,5 +53,5 @@ type SentOf<Declared, Name> = RuleOf<Declared, Name> extends {
 type StateOf<Declared, Name> = RuleOf<Declared, Name> extends {
   readonly presence: Typed<infer _Input, infer Output>;
 } ? Output : unknown;
-type UsedChannel<Data, Sent = Data> = ChannelSnapshot<Data> & Pick<ChannelStore<Data, Sent>, 'publish' | 'change' | 'erase' | 'loadEarlier'>;
+type UsedChannel<Data, Sent = Data> = ChannelSnapshot<Data, Sent> & Pick<ChannelStore<Data, Sent>, 'publish' | 'drop' | 'change' | 'erase' | 'sendVolatile' | 'loadEarlier'>;
 type UsedPresence<State, Own = State> = PresenceSnapshot<State> & Pick<PresenceStore<State, Own>, 'set'>;

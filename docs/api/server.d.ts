@@ -377,7 +377,7 @@ declare function checkLogFile(given: string): void;
 declare function checked<Schema extends z.ZodObject>(schema: Schema, keys: readonly ConfigKey[], given: unknown, from: string, wayOut: string): z.output<Schema>;
 declare function choice<const Value extends string | number>(values: readonly Value[], initial: NoInfer<Value>): z.ZodDefault<z.ZodPreprocess<z.ZodLiteral<Value>, unknown>>;
 declare function copyLogFile(file: string, copy: string): number;
-declare function createTestCrosswind({ authorize, application, ...options }: TestOptions): Promise<TestCrosswind>;
+declare function createTestCrosswind({ path, authorize, application, ...options }: TestOptions): Promise<TestCrosswind>;
 declare function field<Schema extends z.ZodType>(schema: Schema, allowed: string, fromText?: FieldNotes['fromText']): Schema;
 declare function flagOf(path: readonly string[]): string;
 declare function handlersBelow(path: string, { handleRequest, takes }: RequestsOf): {
@@ -455,7 +455,7 @@ import { Doc } from "yjs";
 import { Duplex } from "node:stream";
 import { EventEmitter } from "node:events";
 import { Http2ServerRequest, Http2ServerResponse, IncomingHttpHeaders } from "node:http2";
-import { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import { IncomingMessage, Server, ServerResponse } from "node:http";
 import { z } from "zod";
 interface Answering {
   readonly req: IncomingMessage;
@@ -925,12 +925,17 @@ interface StoredText {
 interface TestCrosswind extends AsyncDisposable {
   readonly crosswind: Crosswind;
   readonly url: string;
+  now(): number;
   advance(byMs: number): void;
+  use<Closable extends {
+    close(): unknown;
+  }>(closable: Closable): Closable;
   close(): Promise<void>;
 }
 interface TestOptions extends Omit<CrosswindOptions, 'path' | 'authorize' | 'storage' | 'workers'> {
+  readonly path?: string;
   readonly authorize?: CrosswindOptions['authorize'];
-  readonly application?: RequestListener;
+  readonly application?: (crosswind: Crosswind, now: Clock) => Server | Promise<Server>;
 }
 interface Typed<Input, Output> {
   readonly '~standard': {

@@ -13,13 +13,22 @@ interface Said {
 }
 
 function Chat({ name }: { readonly name: string }) {
-  const { status, messages, hasEarlier, loadEarlier } = useChannel<Said>(name, { limit: 5 })
+  const { status, messages, pending, hasEarlier, loadEarlier, publish, drop, sendVolatile } =
+    useChannel<Said>(name, { limit: 5 })
   const { states, set } = usePresence<string>(name)
   door.loadEarlier = loadEarlier
   door.show = set
+  door.publish = (text) => void publish({ text }).catch(() => undefined)
+  door.sendVolatile = (text) => sendVolatile({ text })
+  rendered?.push([...messages, ...pending].map(({ data }) => data.text).join(' '))
   return (
     <section id={name.replace('.', '-')} data-status={status} data-earlier={hasEarlier}>
       <p>{messages.map(({ data }) => data.text).join(' ')}</p>
+      {pending.map(({ id, data, error }) => (
+        <button type="button" key={id} onClick={() => drop(id)}>
+          {error ? `${data.text}: ${error.code}` : data.text}
+        </button>
+      ))}
       <b>{[...states.values()].sort().join(' ')}</b>
     </section>
   )
@@ -44,6 +53,8 @@ function State() {
   return <u>{error ? (error as Error).message : status}</u>
 }
 
+let rendered: string[] | null = null
+
 const made: Crosswind[] = []
 const root = createRoot(document.body)
 
@@ -59,6 +70,13 @@ const door = {
   loadEarlier: async (): Promise<void> => undefined,
   show: (_state: string | null): void => undefined,
   write: (_text: string): void => undefined,
+  publish: (_text: string): void => undefined,
+  sendVolatile: async (_text: string): Promise<void> => undefined,
+  watch: () => {
+    rendered = []
+  },
+  /** What each rendering of a channel has shown since `watch`. */
+  rendered: () => rendered,
   /** Mounts a component for each channel, and unmounts all others; with another `key` all are mounted anew. */
   mount(names: readonly string[], key = '') {
     flushSync(() =>

@@ -4,9 +4,10 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, type TestContext, test } from 'node:test'
 import { build } from 'esbuild'
+import { type Before, Refusal } from '../../server/index.ts'
 import { until } from '../browser/browser.ts'
 import { type MeasuredPage, openMeasuredPage } from '../browser/editing.ts'
-import { start } from './testing.ts'
+import { type Said, start } from './testing.ts'
 
 let page: MeasuredPage
 let script: Uint8Array
@@ -24,10 +25,10 @@ before(async () => {
 })
 after(() => page.close())
 
-async function serve(t: TestContext) {
+async function serve(t: TestContext, rule: { readonly before?: Before<Said> } = {}) {
   const requests: string[] = []
   const server = await start(t, {
-    channels: { 'room.*': { kind: 'json' }, 'doc.*': { kind: 'yjs' } },
+    channels: { 'room.*': { kind: 'json', ...rule }, 'doc.*': { kind: 'yjs' } },
     application({ url }, response) {
       response.setHeader('Content-Type', url === '/page.js' ? 'text/javascript' : 'text/html')
       response.end(
@@ -108,6 +109,41 @@ test('a suspended component opens nothing before it is shown, and misses nothing
   await page.run(() => window.hooks?.resume())
   await untilShown('#room-1 p', 'a b')
   assert.deepEqual([requested('stream'), page.errors()], [[], []])
+})
+
+test('an own message is shown at once, then in the list, never twice; a refused one until it is dropped', async (t) => {
+  const stored = Promise.withResolvers<void>()
+  const { untilShown, crosswind, open } = await serve(t, {
+    async before({ data }) {
+      if (data.text === 'spam') throw new Refusal('declined', 'No advertisements.')
+      await stored.promise
+    },
+  })
+  await mount(['room.1'])
+  await page.page.waitForSelector('[data-status="ready"]')
+  await page.run(() => {
+    window.hooks?.watch()
+    window.hooks?.publish('tea')
+  })
+  await untilShown('#room-1 button', 'tea')
+  stored.resolve()
+  await untilShown('#room-1 p', 'tea')
+  const shown = (await page.run(() => window.hooks?.rendered())) ?? []
+  assert.deepEqual([...new Set(shown)], ['tea'])
+  await page.run(() => window.hooks?.publish('spam'))
+  await untilShown('#room-1 button', 'spam: declined')
+  await page.page.click('#room-1 button')
+  await page.page.waitForFunction(() => !document.querySelector('#room-1 button'), { polling: 50 })
+  assert.equal((await Array.fromAsync(crosswind.read('room.1'))).length, 1)
+
+  const other = open().channel<Said>('room.1')
+  const heard = new Promise((resolve) => other.on('volatile', ({ data }) => resolve(data.text)))
+  await until(
+    async () => (await crosswind.clientsOn('room.1')).length === 2,
+    'the other client does not follow',
+  )
+  await page.run(() => window.hooks?.sendVolatile('typing'))
+  assert.equal(await heard, 'typing')
 })
 
 test('clients are shown while a component is mounted, and documents are shared', async (t) => {

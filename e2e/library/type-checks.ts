@@ -10,7 +10,7 @@ export const resolutions = ['bundler', 'nodenext'] as const
 
 /** An application that would not compile if what it imports had no types. */
 const application = `
-import { connect, connectOver, RefusedError, sse, type ConnectOptions } from '@crosswind/client'
+import { connect, connectOver, programsOver, RefusedError, sse, type ConnectOptions } from '@crosswind/client'
 import { LinkClock } from '@crosswind/client/clock'
 import { debug } from '@crosswind/client/debug'
 import { keptDrafts } from '@crosswind/client/drafts'
@@ -102,7 +102,10 @@ note.on('error', ({ code }) => console.log(code === 'not-invited-ther'))
 const behind: number | null = declared.state.behindMs
 console.log(behind)
 const stores = new Stores(() => declared)
-console.log(stores.channel('chat.1').getSnapshot().messages[0]?.data.text.length)
+const chatList = stores.channel('chat.1')
+console.log(chatList.getSnapshot().messages[0]?.data.at.toFixed(), chatList.getSnapshot().pending[0]?.data.at.length)
+// @ts-expect-error: the schema takes a text.
+await chatList.sendVolatile({ text: 'hi', at: 1 })
 const hooks = hooksOf<typeof channels>()
 export const useChat = () => hooks.useChannel('chat.1').messages[0]?.data.text.length
 export const useOwn = () => useChannel<{ readonly text: string }>('room.1').messages[0]?.data.text.length
@@ -156,8 +159,15 @@ console.log((await server.clientsOn('room.1')).length)
 server.attach(createServer())
 for (const storage of [postgres({ connectionString: '' }), redis({ url: '' })])
   await createCrosswind({ path: '/realtime', channels, authorize, storage })
-const { url, advance } = await createTestCrosswind({ channels })
+const { url, advance, use } = await createTestCrosswind({
+  channels,
+  application(made, now) {
+    made.attach(createServer())
+    return createServer((_request, response) => response.end(now().toFixed()))
+  },
+})
 advance(url.length)
+use(connect(url, { platform: programsOver(fetch) })).channel('room.1')
 server.attach(createSecureServer({ ...serverOptions(), cert: '', key: '' }))
 for await (const { data, cursor } of server.read('room.1')) console.log(data, cursor.length)
 

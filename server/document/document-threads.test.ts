@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import * as Y from 'yjs'
 import { createDocument } from '../../app/document/rich-text.ts'
+import { processTimers } from '../../scripts/process.ts'
 import { ampleLimits, countTo, toyTypes } from '../log/log-testing.ts'
 import { createMemoryLog } from '../log/memory-log.ts'
 import { DocumentThreads } from './document-threads.ts'
@@ -12,7 +13,7 @@ import { behind, countItems, rivals } from './testing.ts'
 
 function open(t: TestContext, documentSeconds: number) {
   const limits = { documentSeconds, documentMegabytes: 384, documentBytes: 1e8 }
-  const documents = new DocumentThreads({ limits, hasOwners: () => false })
+  const documents = new DocumentThreads({ timers: processTimers, limits, hasOwners: () => false })
   const now = () => 1
   const onFailure = (error: unknown) => assert.fail(String(error))
   const stored = createMemoryLog({

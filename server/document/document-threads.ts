@@ -6,7 +6,7 @@ import * as Y from 'yjs'
 import { keepMarkers } from '../../protocol/format-markers.ts'
 import { isKind } from '../../protocol/messages.ts'
 import { Refusal } from '../../protocol/refusal.ts'
-import { processTimers } from '../../scripts/process.ts'
+import type { Timers } from '../../protocol/time.ts'
 import type { Log } from '../log/log.ts'
 import { output } from '../output.ts'
 import { DocumentWorker, type TaskLimits, TooCostly } from './document-worker.ts'
@@ -17,6 +17,7 @@ import { anySchema, type Schema } from './update-reader.ts'
 const yjsTasks = new URL(`./yjs-tasks${extname(import.meta.filename)}`, import.meta.url)
 
 interface DocumentRules {
+  readonly timers: Timers
   readonly limits: TaskLimits & { readonly documentBytes: number }
   /** Content that a document may have; by default any. */
   readonly schema?: Schema | undefined
@@ -35,9 +36,9 @@ export class DocumentThreads {
   readonly ledger: Ledger
   readonly #documentSeconds: number
 
-  constructor({ limits, schema = anySchema, tasks = yjsTasks, hasOwners }: DocumentRules) {
+  constructor({ timers, limits, schema = anySchema, tasks = yjsTasks, hasOwners }: DocumentRules) {
     const { documentBytes, documentSeconds } = limits
-    const open = () => new DocumentWorker({ tasks, limits, timers: processTimers, onQuarantined })
+    const open = () => new DocumentWorker({ tasks, limits, timers, onQuarantined })
     this.documents = open()
     this.sent = open()
     this.#documentSeconds = documentSeconds
@@ -48,7 +49,7 @@ export class DocumentThreads {
       trials: this.sent,
       documentBytes,
       documentSeconds,
-      now: processTimers.now,
+      now: timers.now,
       onFailure: (error) =>
         output.incident('document-failed', 'A shared document could not be joined', error),
     })

@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
-import type { Timers } from '../../protocol/time.ts'
+import type { Clock, Timers } from '../../protocol/time.ts'
 import { Engine } from '../engine.ts'
 import { type OutputCode, output } from '../output.ts'
 import { requireNode } from '../runtime.ts'
@@ -21,8 +21,8 @@ import {
   workersOf,
 } from './options.ts'
 
-/** See `createCrosswind`. */
-export async function create(options: CrosswindOptions, timers: Timers): Promise<Crosswind> {
+/** See `createCrosswind`. `clock` is the application's, by which permits end. */
+export async function create(options: CrosswindOptions, timers: Timers, clock: Clock): Promise<Crosswind> {
   requireNode()
   checkOptions(options)
   output.trace(process.env.CROSSWIND_DEBUG, !isWorker())
@@ -51,11 +51,13 @@ export async function create(options: CrosswindOptions, timers: Timers): Promise
     path,
     settings,
     timers,
+    clock,
     channels,
     openDocuments:
       yjs &&
       (() =>
         new yjs.DocumentThreads({
+          timers,
           limits: settings.limits,
           schema: documents.schema,
           tasks: documents.tasks,
