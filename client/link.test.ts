@@ -244,10 +244,11 @@ test('channels changed while disconnected apply to the next connection', () => {
 
 const hourMs = 3_600_000
 
-function openTold() {
+function openTold(change: Parameters<typeof openLink>[0] = {}) {
   const told: { readonly seq: number; readonly receivedAt: number; readonly dueAt: number }[] = []
   const opened = openLink({
     onMessage: ({ seq }, receivedAt, dueAt) => void told.push({ seq, receivedAt, dueAt }),
+    ...change,
   })
   const { time, newest } = opened
 
@@ -280,21 +281,34 @@ function openTold() {
   return { ...opened, take, compareClocks, comeBack, late, told }
 }
 
-test('the state says how far an open window is behind its server, until it has caught up', () => {
-  const { time, newest, heard, take } = openTold()
+test('the state says how far an open window is behind its server, by their clocks and by silence', () => {
+  const { time, newest, heard, take, compareClocks } = openTold()
   const behind: unknown[] = []
   const note = () => behind.push(heard.newest?.behindMs)
   note()
-  newest().welcome({ cursor: 'life1:0' })
+  newest().welcome({ cursor: 'life1:0', heartbeatMs: 5000 })
   note()
-  time.advance(30_000)
-  take(1, time.now() - 27_500)
+  compareClocks(0)
+  note()
+  time.advance(8000)
+  note()
+  take(1, time.now() - 7500)
+  time.advance(1000)
   note()
   newest().frame({ type: 'heartbeat', newest: 1, at: time.now() }, time.now())
+  time.advance(1000)
   note()
   newest().end()
   note()
-  assert.deepEqual(behind, [null, 0, 27_000, 0, null])
+  assert.deepEqual(behind, [null, null, 0, 3000, 8000, 0, null])
+})
+
+test('polls get no heartbeats, so their silence is no lag', () => {
+  const { time, newest, heard, compareClocks } = openTold({ mode: mode('long-polling/2') })
+  newest().welcome({ heartbeatMs: 5000 })
+  compareClocks(0)
+  time.advance(60_000)
+  assert.equal(heard.newest?.behindMs, 0)
 })
 
 test('messages up to the welcome’s cursor are dated by the log, later ones by their arrival', () => {
