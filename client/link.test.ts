@@ -223,6 +223,28 @@ test('on a change of channels, reopens from the cursor and resends unstored draf
   assert.equal(heard.newest?.repairs, 0)
 })
 
+test('channels that change while a stream opens share one reopening, from the same cursor, once it is welcomed', () => {
+  const { link, streams, newest, heard } = openLink({ channels: ['main'], cursor: 'life1:4' })
+  link.read(['main', 'wind'])
+  link.read(['main', 'wind', 'notes'])
+  assert.deepEqual([streams.length, streams[0]?.isClosed()], [1, false])
+  newest().welcome({ cursor: 'life1:6' })
+  streams[0]?.message(5)
+  assert.deepEqual([streams.length, streams[0]?.isClosed()], [2, true])
+  assert.deepEqual([newest().query.get('channels'), newest().cursor], ['main,wind,notes', 'life1:4'])
+  newest().welcome({ cursor: 'life1:6' })
+  newest().message(5)
+  assert.deepEqual([heard.messages, streams.length, heard.newest?.status], [[5], 2, 'open'])
+})
+
+test('channels that change back while a stream opens do not reopen it', () => {
+  const { link, streams, newest, heard } = openLink()
+  link.read(['main'])
+  link.read(['main', 'wind'])
+  newest().welcome()
+  assert.deepEqual([streams.length, heard.newest?.status], [1, 'open'])
+})
+
 test('setting the same channels changes nothing', () => {
   const { link, streams, newest } = openLink()
   newest().welcome()

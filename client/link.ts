@@ -199,7 +199,8 @@ export class Link implements Sleeper {
   read(channels: readonly string[], isAnew = false): void {
     if (!isAnew && channels.join() === this.#channels.join()) return
     this.#channels = channels
-    if (this.#current !== null) this.#reopen()
+    // Otherwise once it is welcomed, so that channels joined meanwhile share the reopening.
+    if (this.#state?.status === 'open') this.#reopen()
   }
 
   /**
@@ -330,6 +331,10 @@ export class Link implements Sleeper {
   }
 
   #welcomed(connection: Connection, welcome: Welcome, receivedAt: number): void {
+    if (connection.opening.query.get('channels') !== this.#channels.join()) {
+      this.#reopen()
+      return
+    }
     this.#losses = 0
     this.#isRenewed = false
     this.#fallback.opened(connection.mode, welcome.http)
