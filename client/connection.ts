@@ -56,7 +56,16 @@ export class Connection {
    * cheap.
    */
   isStale(): boolean {
-    return this.#timers.now() - this.#heardAt > this.#heartbeatMs
+    return this.#silentMs > this.#heartbeatMs
+  }
+
+  /** For how long the server's next heartbeat is overdue, ms; 0 for polls, which get none. */
+  get overdueMs(): number {
+    return this.mode.isPush ? Math.max(0, this.#silentMs - this.#heartbeatMs) : 0
+  }
+
+  get #silentMs(): number {
+    return this.#timers.now() - this.#heardAt
   }
 
   abandon(code: Closing['code'], sentence: string): void {
@@ -78,7 +87,7 @@ export class Connection {
 
   /** Runs at the deadline only, so that frames set no timers. */
   #checkSilence(): void {
-    const leftMs = this.#heardAt + this.#silenceMs - this.#timers.now()
+    const leftMs = this.#silenceMs - this.#silentMs
     if (leftMs > 0) this.#watch(leftMs)
     else this.abandon('silent', 'Nothing was heard from the server for too long.')
   }

@@ -122,7 +122,7 @@ export interface ConnectOptions {
   readonly fallbacks?: Readonly<Record<string, string | null>>
   /** Timing of long polling and polling; see PROTOCOL.md. Default: the server's. */
   readonly polling?: Polling
-  /** `LinkClock` of `@crosswind/client/clock`: compares this clock with the server's. */
+  /** `LinkClock` of `@crosswind/client/clock`: compares this clock with the server's, for `clock` and `behindMs`. */
   readonly clock?: typeof LinkClock
   /** Where an HTTP version has an address of its own; otherwise the browser chooses the version. */
   readonly origins?: Readonly<Partial<Record<WindowHttp, string>>>

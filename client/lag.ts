@@ -1,53 +1,64 @@
 // How far a window is behind its server, from the server's times in the stream.
 
-/** Ms; less is not told from the network's and the clocks' variation. */
+import type { ClockReading } from '../protocol/clock-estimate.ts'
+
+/** Most by which two clocks drift apart, ms per ms: what NTP corrects (RFC 5905, appendix A: MAXFREQ). */
+const drift = 5e-4
+
 const stepMs = 1000
 
-/** Most by which two computers' clocks drift apart, ms per ms. */
-const drift = 1e-4
-
-/**
- * A frame's delay is its time of receipt minus the server's time in it, less the same of the frame that came
- * quickest. That difference of the clocks is learned from welcomes and heartbeats: messages have the clocks of
- * the servers that accepted them, which must agree within a second.
- */
+/** Times are ms since the epoch: `at` and `acceptedAt` by a server's clock, `receivedAt` and `now` by this window's. */
 export class Lag {
-  /** Whole seconds, ms. */
-  ms = 0
-  #welcomedAt = 0
-  #quickest = 0
+  /** Least that the server's clock is ahead of this window's, ms: no frame arrives before it was sent. */
+  #leastMs = Number.NEGATIVE_INFINITY
   #learnedAt = 0
-  #toldAt = 0
+  #welcomedAt = 0
+  /** `receivedAt` minus the server's time, ms, of the last frame and of the last message. */
+  #lateMs = 0
+  #messageLateMs = 0
+  #messageAt = 0
 
-  /** Times are ms since the epoch: `at` by the server's clock, `receivedAt` by this window's. */
   welcomed(at: number, receivedAt: number): void {
-    this.ms = 0
     this.#welcomedAt = at
-    this.#quickest = receivedAt - at
-    this.#learnedAt = receivedAt
+    this.#messageAt = 0
+    this.heartbeat(at, receivedAt)
   }
 
-  /** A message was received. Returns whether `ms` has changed, at most once a second. */
-  message(acceptedAt: number, receivedAt: number): boolean {
-    if (Math.abs(receivedAt - this.#toldAt) < stepMs) return false
+  heartbeat(at: number, receivedAt: number): void {
+    const driftMs = Math.abs(receivedAt - this.#learnedAt) * drift
+    this.#leastMs = Math.max(this.#leastMs - driftMs, at - receivedAt)
+    this.#learnedAt = receivedAt
+    this.#lateMs = receivedAt - at
+  }
+
+  /** Bounds no clock: the server that accepted it may be another, whose clock may differ by a second. */
+  message(acceptedAt: number, receivedAt: number): void {
     // Without what was accepted before the welcome, the window is as old as the welcome.
-    return this.#tell(Math.max(acceptedAt, this.#welcomedAt), receivedAt)
+    this.#lateMs = receivedAt - Math.max(acceptedAt, this.#welcomedAt)
+    this.#messageLateMs = this.#lateMs
+    this.#messageAt = receivedAt
   }
 
-  /** The server wrote a heartbeat at `at`. */
-  heartbeat(at: number, receivedAt: number): boolean {
-    const allowance = (receivedAt - this.#learnedAt) * drift
-    this.#quickest = Math.min(receivedAt - at, this.#quickest + allowance)
-    this.#learnedAt = receivedAt
-    return this.#tell(at, receivedAt)
+  /** After a sleep: one of the clocks may have stood still. */
+  forget(): void {
+    this.#leastMs = Number.NEGATIVE_INFINITY
   }
 
-  #tell(at: number, receivedAt: number): boolean {
-    const behindMs = receivedAt - at - this.#quickest
-    const steps = Math.max(0, Math.floor(behindMs / stepMs))
-    const isNews = steps * stepMs !== this.ms
-    this.ms = steps * stepMs
-    if (isNews) this.#toldAt = receivedAt
-    return isNews
+  /**
+   * How old the newest message or heartbeat was when it arrived, and for how long the next is overdue; whole
+   * seconds, ms. The truth is at most half a second less, and at most the larger of 1.5 s more and a second
+   * more than twice as much; null while the clocks are not known so well. Tested on random links in `lag.test.ts`.
+   */
+  ms(now: number, { offsetMs, boundMs }: ClockReading, overdueMs: number): number | null {
+    const mostMs = offsetMs + boundMs
+    // The clock was set.
+    if (this.#leastMs > mostMs) this.forget()
+    const leastMs = Math.max(this.#leastMs, offsetMs - boundMs)
+    // A heartbeat may overtake messages that wait at the server.
+    const isRecent = now - this.#messageAt < stepMs
+    const lateMs = isRecent ? Math.max(this.#lateMs, this.#messageLateMs) : this.#lateMs
+    const behindMs = Math.max(0, lateMs + leastMs) + overdueMs
+    if (mostMs - leastMs > Math.max(stepMs, behindMs)) return null
+    return Math.round(behindMs / stepMs) * stepMs
   }
 }

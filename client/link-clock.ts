@@ -1,4 +1,4 @@
-// Compares this window's clock with the server's over its connection, while the window is visible.
+// Compares this window's clock with the server's, and tells how far it is behind, while it is visible.
 
 import {
   type ClockReading,
@@ -7,13 +7,17 @@ import {
   exchangePauseMs,
 } from '../protocol/clock-estimate.ts'
 import type { ClockAnswer, Message } from '../protocol/messages.ts'
-import { nothingPlanned, type Random, type Timers } from '../protocol/time.ts'
+import { nothingPlanned, type Random, repeat, type Timers } from '../protocol/time.ts'
 import type { Connection } from './connection.ts'
+import { Lag } from './lag.ts'
 import { askClock } from './transports/http.ts'
 import type { Platform } from './transports/transport.ts'
 
 /** Timeout of a clock request. Only one is pending at a time, so that none pile up in a slow browser. */
 const clockTimeoutMs = 20_000
+
+/** Interval at which `behindMs` is computed. */
+const lagMs = 1000
 
 /**
  * Estimates when a catch-up or embedded message would have arrived without the interruption: this window's
@@ -27,23 +31,29 @@ export function whenDue(
   return Math.min(receivedAt, acceptedAt - offsetMs)
 }
 
+type Asked = Pick<Connection, 'uplink' | 'opening' | 'overdueMs'>
+
 export class LinkClock {
   readonly #estimate = createClockEstimate()
   readonly #timers: Timers
   readonly #random: Random
   readonly #onChange: () => void
   readonly #platform: Pick<Platform, 'send'> | undefined
-  #ask: (() => void) | null = null
+  /** Is told of what arrives. */
+  readonly lag = new Lag()
+  #connection: Asked | null = null
   #isResting = false
   #begunAt = 0
   #pauseMs = 0
   #askedAt: number | null = null
   #stopTimer = nothingPlanned
+  #stopLag = nothingPlanned
   #reading: ClockReading | null = null
+  #behindMs: number | null = null
   /** The last known offset: a new stream has no clock reading yet. */
   #offsetMs = 0
 
-  /** `onChange` reports another reading. `platform` sends the requests; default: the browser's. */
+  /** `onChange` reports another reading or `behindMs`. `platform` sends the requests; default: the browser's. */
   constructor(timers: Timers, random: Random, onChange: () => void, platform?: Pick<Platform, 'send'>) {
     this.#timers = timers
     this.#random = random
@@ -56,19 +66,25 @@ export class LinkClock {
     return this.#reading
   }
 
+  /** See `Lag#ms`; null when the clock is unknown. */
+  get behindMs(): number | null {
+    return this.#behindMs
+  }
+
   whenDue(message: Message, receivedAt: number): number {
     return whenDue(message, receivedAt, this.#offsetMs)
   }
 
   /**
-   * Begins after a pause, so that queued messages go first; null ends it. Does not call
-   * `onChange`.
+   * The connection was welcomed at `at` by the server's clock; null when it has ended. Asks after a pause, so
+   * that queued messages go first. Does not call `onChange`.
    */
-  askOver(connection: Pick<Connection, 'uplink' | 'opening'> | null): void {
-    this.#ask =
-      connection && (connection.uplink.askClock ?? (() => askClock(connection.opening, this.#platform)))
+  askOver(connection: Asked | null, at = 0, receivedAt = 0): void {
+    this.#connection = connection
     this.#reading = null
+    this.#behindMs = null
     this.#restart()
+    if (connection) this.lag.welcomed(at, receivedAt)
   }
 
   /** Stops until `wake('visible')`. */
@@ -86,7 +102,7 @@ export class LinkClock {
   }
 
   take({ sent, received, at }: ClockAnswer, returnedAt: number): void {
-    if (!this.#ask || this.#isResting || ![sent, received, at].every(Number.isFinite)) return
+    if (!this.#connection || this.#isResting || ![sent, received, at].every(Number.isFinite)) return
     // Ignores answers to requests from before the restart: the clock may have jumped since.
     if (sent < this.#begunAt) return
     this.#askedAt = null
@@ -96,11 +112,14 @@ export class LinkClock {
 
   #restart(): void {
     this.#stopTimer()
+    this.#stopLag()
     this.#estimate.forget()
+    this.lag.forget()
     this.#askedAt = null
-    if (!this.#ask || this.#isResting) return
+    if (!this.#connection || this.#isResting) return
     this.#begunAt = this.#timers.now()
     this.#plan()
+    this.#stopLag = repeat(this.#timers, () => this.#tellLag(), lagMs)
   }
 
   #plan(): void {
@@ -116,14 +135,29 @@ export class LinkClock {
     this.#report()
     if (isAwaiting) return
     this.#askedAt = now
-    this.#ask?.()
+    const { uplink, opening } = this.#connection ?? {}
+    if (uplink?.askClock) uplink.askClock()
+    else if (opening) askClock(opening, this.#platform)
   }
 
   #read(reading: ClockReading | null): void {
     if (reading === this.#reading) return
     this.#reading = reading
     this.#offsetMs = reading?.offsetMs ?? this.#offsetMs
+    this.#behindMs = this.#lagNow()
     this.#onChange()
+  }
+
+  #tellLag(): void {
+    const behindMs = this.#lagNow()
+    if (behindMs === this.#behindMs) return
+    this.#behindMs = behindMs
+    this.#onChange()
+  }
+
+  #lagNow(): number | null {
+    if (!this.#connection || !this.#reading) return null
+    return this.lag.ms(this.#timers.now(), this.#reading, this.#connection.overdueMs)
   }
 
   #report(): void {

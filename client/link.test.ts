@@ -223,6 +223,28 @@ test('on a change of channels, reopens from the cursor and resends unstored draf
   assert.equal(heard.newest?.repairs, 0)
 })
 
+test('channels that change while a stream opens share one reopening, from the same cursor, once it is welcomed', () => {
+  const { link, streams, newest, heard } = openLink({ channels: ['main'], cursor: 'life1:4' })
+  link.read(['main', 'wind'])
+  link.read(['main', 'wind', 'notes'])
+  assert.deepEqual([streams.length, streams[0]?.isClosed()], [1, false])
+  newest().welcome({ cursor: 'life1:6' })
+  streams[0]?.message(5)
+  assert.deepEqual([streams.length, streams[0]?.isClosed()], [2, true])
+  assert.deepEqual([newest().query.get('channels'), newest().cursor], ['main,wind,notes', 'life1:4'])
+  newest().welcome({ cursor: 'life1:6' })
+  newest().message(5)
+  assert.deepEqual([heard.messages, streams.length, heard.newest?.status], [[5], 2, 'open'])
+})
+
+test('channels that change back while a stream opens do not reopen it', () => {
+  const { link, streams, newest, heard } = openLink()
+  link.read(['main'])
+  link.read(['main', 'wind'])
+  newest().welcome()
+  assert.deepEqual([streams.length, heard.newest?.status], [1, 'open'])
+})
+
 test('setting the same channels changes nothing', () => {
   const { link, streams, newest } = openLink()
   newest().welcome()
@@ -244,10 +266,11 @@ test('channels changed while disconnected apply to the next connection', () => {
 
 const hourMs = 3_600_000
 
-function openTold() {
+function openTold(change: Parameters<typeof openLink>[0] = {}) {
   const told: { readonly seq: number; readonly receivedAt: number; readonly dueAt: number }[] = []
   const opened = openLink({
     onMessage: ({ seq }, receivedAt, dueAt) => void told.push({ seq, receivedAt, dueAt }),
+    ...change,
   })
   const { time, newest } = opened
 
@@ -280,21 +303,34 @@ function openTold() {
   return { ...opened, take, compareClocks, comeBack, late, told }
 }
 
-test('the state says how far an open window is behind its server, until it has caught up', () => {
-  const { time, newest, heard, take } = openTold()
+test('the state says how far an open window is behind its server, by their clocks and by silence', () => {
+  const { time, newest, heard, take, compareClocks } = openTold()
   const behind: unknown[] = []
   const note = () => behind.push(heard.newest?.behindMs)
   note()
-  newest().welcome({ cursor: 'life1:0' })
+  newest().welcome({ cursor: 'life1:0', heartbeatMs: 5000 })
   note()
-  time.advance(30_000)
-  take(1, time.now() - 27_500)
+  compareClocks(0)
+  note()
+  time.advance(8000)
+  note()
+  take(1, time.now() - 7500)
+  time.advance(1000)
   note()
   newest().frame({ type: 'heartbeat', newest: 1, at: time.now() }, time.now())
+  time.advance(1000)
   note()
   newest().end()
   note()
-  assert.deepEqual(behind, [null, 0, 27_000, 0, null])
+  assert.deepEqual(behind, [null, null, 0, 3000, 8000, 0, null])
+})
+
+test('polls get no heartbeats, so their silence is no lag', () => {
+  const { time, newest, heard, compareClocks } = openTold({ mode: mode('long-polling/2') })
+  newest().welcome({ heartbeatMs: 5000 })
+  compareClocks(0)
+  time.advance(60_000)
+  assert.equal(heard.newest?.behindMs, 0)
 })
 
 test('messages up to the welcome’s cursor are dated by the log, later ones by their arrival', () => {

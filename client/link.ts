@@ -23,7 +23,6 @@ import { nothingPlanned, type Random, type Timers } from '../protocol/time.ts'
 import type { Sleeper, WakeUp } from './browser-services.ts'
 import { Connection } from './connection.ts'
 import { Fallback, type FallbackReason } from './fallback.ts'
-import { Lag } from './lag.ts'
 import type { LinkClock } from './link-clock.ts'
 import { bytesOf, isInFlight, type Outbox, type OutboxListener } from './outbox.ts'
 import { Retry } from './retry.ts'
@@ -51,7 +50,7 @@ export interface LinkState {
   /** Ms since the epoch; null when none is planned. */
   readonly retryAt: number | null
   readonly repairs: number
-  /** How old what this window has is, in whole seconds, ms; null until open. */
+  /** How far this window is behind its server, in whole seconds, ms; null while `clock` does not tell. See `Lag#ms`. */
   readonly behindMs: number | null
   readonly clock: ClockReading | null
 }
@@ -74,7 +73,7 @@ export interface LinkOptions {
   readonly token?: (() => string | null) | undefined
   /** The page's own channel first. */
   readonly channels: readonly string[]
-  /** Compares this window's clock with the server's; without it, readings are null. */
+  /** Compares this window's clock with the server's; without it, `clock` and `behindMs` are null. */
   readonly clock?: typeof LinkClock | undefined
   /** Sends the last messages of a page that ends, and clock requests. Default: the browser's. */
   readonly platform?: Pick<Platform, 'fetch' | 'send'> | undefined
@@ -127,7 +126,6 @@ export class Link implements Sleeper {
   #fallback: Fallback
   readonly #retry: Retry
   readonly #clock: LinkClock | undefined
-  readonly #lag = new Lag()
   readonly #awareness: AwarenessSender
   readonly #shown: ShownWindows
   #channels: readonly string[]
@@ -201,7 +199,8 @@ export class Link implements Sleeper {
   read(channels: readonly string[], isAnew = false): void {
     if (!isAnew && channels.join() === this.#channels.join()) return
     this.#channels = channels
-    if (this.#current !== null) this.#reopen()
+    // Otherwise once it is welcomed, so that channels joined meanwhile share the reopening.
+    if (this.#state?.status === 'open') this.#reopen()
   }
 
   /**
@@ -328,12 +327,15 @@ export class Link implements Sleeper {
     if (newest > (this.#position?.seq ?? 0)) {
       this.#repairs += 1
       this.#reopen()
-    } else if (this.#lag.heartbeat(at, receivedAt)) this.#notify()
+    } else this.#clock?.lag.heartbeat(at, receivedAt)
   }
 
   #welcomed(connection: Connection, welcome: Welcome, receivedAt: number): void {
+    if (connection.opening.query.get('channels') !== this.#channels.join()) {
+      this.#reopen()
+      return
+    }
     this.#losses = 0
-    this.#lag.welcomed(welcome.at, receivedAt)
     this.#isRenewed = false
     this.#fallback.opened(connection.mode, welcome.http)
     const { uplink } = connection
@@ -346,7 +348,7 @@ export class Link implements Sleeper {
       // All unacknowledged drafts must be resent in order.
       connection.abandon('lost', 'A message could not be sent; reconnecting.'),
     )
-    this.#clock?.askOver(connection)
+    this.#clock?.askOver(connection, welcome.at, receivedAt)
     this.#awareness.sendOver((report) => uplink.sendAwareness(report), welcome.stateBytes)
     // Otherwise the server would keep a client that is lost before it can answer the first heartbeat.
     uplink.beat()
@@ -371,7 +373,7 @@ export class Link implements Sleeper {
     const isLate = seq <= this.#endSeq
     const dueAt = isLate ? (this.#clock?.whenDue(message, receivedAt) ?? receivedAt) : receivedAt
     this.#listener.onMessage(message, receivedAt, dueAt)
-    if (this.#lag.message(message.acceptedAt, receivedAt)) this.#notify()
+    this.#clock?.lag.message(message.acceptedAt, receivedAt)
   }
 
   #ended(closing: Closing): void {
@@ -557,8 +559,8 @@ export class Link implements Sleeper {
 
   #notify(): void {
     if (!this.#state || this.#isClosed) return
-    const behindMs = this.#state.status === 'open' ? this.#lag.ms : null
-    this.#listener.onState({ ...this.#state, behindMs, clock: this.#clock?.reading ?? null })
+    const { reading = null, behindMs = null } = this.#clock ?? {}
+    this.#listener.onState({ ...this.#state, behindMs, clock: reading })
   }
 }
 

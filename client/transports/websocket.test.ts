@@ -53,6 +53,54 @@ test('while the server is away no WebSocket is opened, and none fails', async ()
   assert.equal(tries, 1)
 })
 
+/** A socket that stays as `readyState` says. */
+function openSlow(readyState: number) {
+  const listeners = new Map<string, () => void>()
+  let closed = 0
+  const platform: Platform = {
+    ...browser,
+    openSocket: () =>
+      ({
+        readyState,
+        addEventListener: (type: string, listener: () => void) => void listeners.set(type, listener),
+        removeEventListener: (type: string) => void listeners.delete(type),
+        send: () => undefined,
+        close() {
+          closed += 1
+        },
+      }) as unknown as WebSocket,
+  }
+  const opening: Opening = {
+    base: 'http://127.0.0.1:1',
+    mode: mode('websocket/1.1'),
+    query: new URLSearchParams({ opening: '1' }),
+    onFrame: () => assert.fail('a frame after the end'),
+    onClose: () => assert.fail('a second end'),
+  }
+  websocket.open(opening, platform).close()
+  return {
+    closed: () => closed,
+    tell: (type: string, event?: object) =>
+      (listeners.get(type) as ((event?: object) => void) | undefined)?.(event),
+  }
+}
+
+test('a socket that is left while it connects is closed once it is open, and delivers nothing', () => {
+  const { closed, tell } = openSlow(WebSocket.CONNECTING)
+  assert.equal(closed(), 0)
+  tell('message', { data: '{"type":"bye"}' })
+  tell('open')
+  assert.equal(closed(), 1)
+  assert.equal(openSlow(WebSocket.OPEN).closed(), 1)
+})
+
+test('one that does not open in a second is closed all the same, so that it holds back no other', (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const { closed } = openSlow(WebSocket.CONNECTING)
+  t.mock.timers.tick(1000)
+  assert.equal(closed(), 1)
+})
+
 test('opens the WebSocket if the probe gets any answer, or is kept waiting', async (t) => {
   let answered = 0
   const server = createServer((request, response) => {

@@ -30,6 +30,7 @@ function openWebSocket(opening: Opening, platform = browser): OpenTransport {
     if (ending.signal.aborted) return
     socket = platform.openSocket(`${base.replace(/^http/, 'ws')}/socket?${query}`)
     socket.addEventListener('message', (event: MessageEvent<string>) => {
+      if (ending.signal.aborted) return
       const receivedAt = now()
       const frame: DownFrame = JSON.parse(event.data)
       closing = closingFrom(frame, answers.size()) ?? lost
@@ -77,21 +78,31 @@ function openWebSocket(opening: Opening, platform = browser): OpenTransport {
       ending.abort()
       socket?.removeEventListener('close', onEnd)
       answers.abandon()
-      socket?.close()
+      closeOnceOpen(socket)
       postLeave(opening, platform, isForGood)
     },
   }
 }
 
-/**
- * A request may queue for a connection when a WebSocket would not; then the WebSocket is tried
- * anyway.
- */
-const touchWithinMs = 1000
+/** A request, or a socket that is left, waits so long for a connection. */
+const connectWithinMs = 1000
 
-/** Makes the browser connect. */
+/** If a socket is closed while it connects, Chromium prints its address, which has the key. */
+function closeOnceOpen(socket: ReturnType<Platform['openSocket']> | null): void {
+  const close = () => socket?.close()
+  if (socket?.readyState === WebSocket.CONNECTING) {
+    socket.addEventListener('open', close)
+    // One that never opens would hold back the next (RFC 6455, 4.1).
+    setTimeout(close, connectWithinMs)
+  } else close()
+}
+
+/**
+ * Makes the browser connect. True if no answer comes in time: the request may queue for a connection when a
+ * WebSocket would not.
+ */
 async function touch(address: string, signal: AbortSignal, platform: Platform): Promise<boolean> {
-  const deadline = AbortSignal.timeout(touchWithinMs)
+  const deadline = AbortSignal.timeout(connectWithinMs)
   try {
     await platform.fetch(address, {
       cache: 'no-store',

@@ -36,6 +36,7 @@ declare class Connection {
   get uplink(): Omit<OpenTransport, 'close'>;
   get livedMs(): number | null;
   isStale(): boolean;
+  get overdueMs(): number;
   abandon(code: Closing['code'], sentence: string): void;
   leave(isForGood?: boolean): void;
 }
@@ -108,6 +109,14 @@ declare class HttpError extends Error {
   readonly retryAfterMs: number | null;
   constructor({ status, text }: Pick<Reply, 'status' | 'text'>);
 }
+declare class Lag {
+  #private;
+  welcomed(at: number, receivedAt: number): void;
+  heartbeat(at: number, receivedAt: number): void;
+  message(acceptedAt: number, receivedAt: number): void;
+  forget(): void;
+  ms(now: number, { offsetMs, boundMs }: ClockReading, overdueMs: number): number | null;
+}
 declare class Link implements Sleeper {
   #private;
   readonly outbox: Outbox;
@@ -129,10 +138,12 @@ declare class Link implements Sleeper {
 }
 declare class LinkClock {
   #private;
+  readonly lag: Lag;
   constructor(timers: Timers, random: Random, onChange: () => void, platform?: Pick<Platform, 'send'>);
   get reading(): ClockReading | null;
+  get behindMs(): number | null;
   whenDue(message: Message, receivedAt: number): number;
-  askOver(connection: Pick<Connection, 'uplink' | 'opening'> | null): void;
+  askOver(connection: Asked | null, at?: number, receivedAt?: number): void;
   rest(): void;
   wake(isVisible: boolean): void;
   take({ sent, received, at }: ClockAnswer, returnedAt: number): void;
@@ -1012,6 +1023,7 @@ interface WindowMode extends LinkMode {
   readonly uplink: 'xhr' | 'streamed' | 'socket';
 }
 type AnyName<Declared, Data> = unknown extends Declared ? string : unknown extends Data ? never : string;
+type Asked = Pick<Connection, 'uplink' | 'opening' | 'overdueMs'>;
 type ByHttp<Place> = Readonly<Record<HttpVersion, Place> & Partial<Record<WindowHttp, Place>>>;
 type ByeCode = keyof typeof byeCodes;
 type Cancel = () => void;
