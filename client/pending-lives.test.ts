@@ -9,7 +9,7 @@ import { createSeededRandom, nothingPlanned, type Random } from '../protocol/tim
 import type { Crosswind, OpenChannel, Past, RoomMessage, Subscriber } from './connect.ts'
 import { keptPolicy } from './document-policy.ts'
 import type { Link } from './link.ts'
-import { Outbox } from './outbox.ts'
+import { Outbox, pendingDraft } from './outbox.ts'
 import { type ChannelSnapshot, type ChannelStore, Stores } from './stores.ts'
 import { settled } from './testing.ts'
 import { BusyError, RefusedError } from './transports/transport.ts'
@@ -104,6 +104,7 @@ class Life {
     const steps = [
       () => this.#publish(),
       () => this.#publish(),
+      () => this.#random() < 0.2 && this.#adopt(),
       () => this.#queue('room.2', 'elsewhere').catch(nothingPlanned),
       () => this.#append('other', 'w2'),
       () => this.#take(),
@@ -155,10 +156,30 @@ class Life {
   // The user
 
   #publish(): void {
-    const data = `t${this.#fates.size + 1}`
-    this.#fates.set(data, { data, answer: 'none', isShown: false, isBefore: false, isGone: false })
+    const data = this.#newText()
     this.story.push(`publishes ${data}`)
     this.#store.publish(data).catch(nothingPlanned)
+  }
+
+  #newText(): string {
+    const data = `t${this.#fates.size + 1}`
+    this.#fates.set(data, { data, answer: 'none', isShown: false, isBefore: false, isGone: false })
+    return data
+  }
+
+  /** A closed window left a message. */
+  #adopt(): void {
+    const data = this.#newText()
+    const draft = {
+      id: `w0-${data}`,
+      channel: 'room.1',
+      kind: 'json',
+      from: 'w0',
+      at: 0,
+      body: { data },
+    } as const
+    this.story.push(`adopts ${data}`)
+    this.#outbox.change({ pending: [...this.#outbox.drafts.pending, pendingDraft(draft)] })
   }
 
   async #queue(channel: string, data: unknown): Promise<{ readonly seq: number }> {
@@ -263,9 +284,9 @@ class Life {
     this.#position = this.#seq
     const messages = this.#log.slice(-limit)
     for (const one of messages) this.#shows(one)
-    for (const { id, data } of this.#log.slice(0, -limit)) {
+    for (const { data } of this.#log.slice(0, -limit)) {
       const fate = this.#fates.get(String(data))
-      if (fate && id.startsWith(window)) fate.isBefore = true
+      if (fate) fate.isBefore = true
     }
     page.resolve({ messages, cursor: `life:${this.#seq}`, hasEarlier: false })
   }
@@ -279,9 +300,9 @@ class Life {
     this.#subscriber.onMessage(next)
   }
 
-  #shows({ id, data }: RoomMessage<unknown>): void {
+  #shows({ data }: RoomMessage<unknown>): void {
     const fate = this.#fates.get(String(data))
-    if (fate && id.startsWith(window)) fate.isShown = true
+    if (fate) fate.isShown = true
   }
 
   /** The log is another one, without the messages of the first; its numbers begin anew. */
