@@ -21,7 +21,7 @@ import type {
 } from './log.ts'
 import { type Portion, portion, RecentMessages } from './recent-messages.ts'
 import { Retention } from './retention.ts'
-import { type BaseStore, Entry, type Held, missing, type Placed, type Tables } from './tables.ts'
+import { type BaseStore, Entry, type Held, missing, notReadBack, type Placed, type Tables } from './tables.ts'
 
 interface HistoryParts {
   readonly tables: Tables
@@ -356,7 +356,8 @@ export class History {
     const end = Math.min(before, this.#head + 1)
     const count = Math.min(limit, portion.messages)
     const places = Array.from(channel.piles.values())
-      .filter((pile) => !pile.isCumulative && pile.kind !== 'change' && pile.kind === (kind ?? pile.kind))
+      .filter((pile) => !pile.isCumulative && !notReadBack.includes(pile.kind))
+      .filter((pile) => pile.kind === (kind ?? pile.kind))
       .flatMap((pile) => this.#placesBefore(pile, end, floor, count + 1))
       .sort((one, other) => other.seq - one.seq)
     const seqs: number[] = []

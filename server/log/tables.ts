@@ -103,8 +103,9 @@ const envelope = `
   checksum INTEGER,
   writer TEXT`
 
-/** Kinds that nobody reads backwards: most of what documents store needs no entry in another index. */
-const isReadBack = `kind <> 'change' AND kind <> 'update'`
+/** Kinds that nobody reads backwards: they need no entry in `message_kind`. */
+export const notReadBack: readonly Kind[] = ['change', 'update']
+const isReadBack = notReadBack.map((kind) => `kind <> '${kind}'`).join(' AND ')
 
 /** Find the changes of a message, and the newest messages of a kind. Logs of earlier versions lack them. */
 const laterIndexes = `
@@ -241,8 +242,8 @@ export class Tables {
   }
 
   /**
-   * The newest messages of one kind on a channel before a number and after another one, the newest first; none of
-   * the kinds `change` and `update`. Throws a `SyntaxError` if the channel's message before one of them is missing.
+   * The newest messages of one kind on a channel before a number and after another one, the newest first, unless
+   * the kind is in `notReadBack`. Throws a `SyntaxError` if the channel's message before one of them is missing.
    */
   before(channel: number, kind: Kind, seq: number, after: number, count: number): Placed[] {
     return this.#sql.before.all(channel, kind, seq, after, count).map((row) => {
