@@ -12,7 +12,7 @@ test('opens the mode’s transport at its address and identifies itself, at firs
   const { newest, heard } = openLink()
   const { transport, base, query } = newest()
   assert.deepEqual([transport, base], ['sse', 'https://localhost:2'])
-  assert.equal(String(query), 'window=w1&key=k1&channels=main%2Cwind&opening=1')
+  assert.equal(String(query), 'window=w1&key=k1&channels=main%2Cwind&opening=1&answers=')
   newest().welcome()
   assert.deepEqual(heard.states, ['opening sse/2', 'open sse/2 HTTP/2'])
 })

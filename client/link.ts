@@ -285,6 +285,7 @@ export class Link implements Sleeper {
       ...proof,
       ['channels', this.#channels.join()],
       ['opening', String(this.#openings)],
+      ['answers', ''],
     ])
     if (this.cursor !== null) query.set('cursor', this.cursor)
     const connection: Connection = new Connection(

@@ -3,15 +3,21 @@ import { test } from 'node:test'
 import { Pace } from './pace.ts'
 
 /**
- * Sends as fast as the pace allows for a minute, to a client that reads `bytesPerMs` and whose answers take
- * `tripMs`. Returns the longest delay of a byte after `settledMs`, and the bytes read.
+ * Sends as fast as the pace allows for a minute, to a client that reads `bytesPerMs`, whose answers take `tripMs`, and
+ * which may have said that it answers. Returns the longest delay of a byte after `settledMs`, and the bytes read.
  */
 function play({
   bytesPerMs,
   tripMs = 20,
   settledMs = 20_000,
-}: Record<string, number> & { bytesPerMs: number }) {
-  const pace = new Pace()
+  willAnswer = false,
+}: {
+  readonly bytesPerMs: number
+  readonly tripMs?: number
+  readonly settledMs?: number
+  readonly willAnswer?: boolean
+}) {
+  const pace = new Pace(willAnswer)
   const written: { at: number; bytes: number; isHeartbeat: boolean }[] = []
   const answers: { readonly due: number; readonly at: number }[] = []
   let room = 0
@@ -57,7 +63,15 @@ test('what a slow client is sent waits in sockets for about a second, at any spe
   }
 })
 
+test('a client that is to answer is sent 64 KiB before its first answer, however late that comes', () => {
+  const slow = { bytesPerMs: 20, tripMs: 5000, settledMs: 0 }
+  assert.ok(play({ ...slow, willAnswer: true }).longestMs < 3500)
+  assert.ok(play(slow).longestMs > 20_000)
+})
+
 test('a client with a long way that reads quickly is not slowed down', () => {
-  const { read } = play({ bytesPerMs: 1000, tripMs: 400 })
-  assert.ok(read > 300 * 60_000 * 0.8, `${read} bytes`)
+  for (const willAnswer of [false, true]) {
+    const { read } = play({ bytesPerMs: 1000, tripMs: 400, willAnswer })
+    assert.ok(read > 300 * 60_000 * 0.8, `${read} bytes`)
+  }
 })

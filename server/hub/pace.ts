@@ -11,15 +11,20 @@ const mostTookMs = 1500
 
 /**
  * A stream's bytes under way, as the client's answers to heartbeats confirm them. Delays are compared with the
- * shortest so far, as in LEDBAT (RFC 6817). Bounds nothing until the first answer: they are optional.
+ * shortest so far, as in LEDBAT (RFC 6817).
  */
 export class Pace {
   #bytes = 0
   #maxBytes = firstBytes
-  #isConfirming = false
+  #isBounded: boolean
   #shortestMs = Number.POSITIVE_INFINITY
   /** The unanswered heartbeat, and the bytes up to it; null if there is none. */
   #asked: { readonly at: number; readonly bytes: number } | null = null
+
+  /** `answers`: whether the client will; otherwise nothing is bounded until it does, since answers are optional. */
+  constructor(answers = false) {
+    this.#isBounded = answers
+  }
 
   wrote(bytes: number): void {
     this.#bytes += bytes
@@ -27,12 +32,15 @@ export class Pace {
 
   /** Whether to write nothing more for now. */
   get isFull(): boolean {
-    return this.#isConfirming && this.#bytes >= this.#maxBytes
+    return this.#isBounded && this.#bytes >= this.#maxBytes
   }
 
   /** Whether a heartbeat should be written now, to be answered. */
   get mustAsk(): boolean {
-    return this.#asked === null && (!this.#isConfirming || this.#bytes >= this.#maxBytes / 2)
+    return (
+      this.#asked === null &&
+      (this.#shortestMs === Number.POSITIVE_INFINITY || this.#bytes >= this.#maxBytes / 2)
+    )
   }
 
   /** A heartbeat was written; ms since the epoch. */
@@ -51,6 +59,6 @@ export class Pace {
     else if (waitedMs < leastWaitMs && this.isFull) this.#maxBytes = Math.min(mostBytes, this.#maxBytes * 2)
     this.#bytes -= this.#asked.bytes
     this.#asked = null
-    this.#isConfirming = true
+    this.#isBounded = true
   }
 }

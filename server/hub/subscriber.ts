@@ -27,6 +27,8 @@ export interface ClientIdentity {
   readonly mode: WindowMode
   /** Increases per opening: a stream replaces older ones of its client, never newer ones. */
   readonly opening: number
+  /** Whether it says that it answers heartbeats. */
+  readonly answers?: boolean
   /** Absent if nothing is counted. */
   readonly holder?: QuotaHolder
   /** Absent if its rights cannot be revoked. */
@@ -278,7 +280,7 @@ export class Subscriber {
 
   #write(delivery: Delivery): void {
     this.#put(delivery)
-    if (delivery.series !== null) this.#pace ??= new Pace()
+    if (delivery.series !== null) this.#pace ??= new Pace(this.identity.answers)
     this.#ask()
   }
 

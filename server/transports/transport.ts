@@ -114,6 +114,7 @@ export function admit(
       ...asked,
       id: window,
       owner: fingerprintIn(window),
+      answers: query.has('answers'),
       ...(grant.user !== null && { user: grant.user }),
       // Works even if the table has no such mode.
       mode: { ...mode, name: `${transport}/${http}`, http },
