@@ -38,6 +38,8 @@ export interface PendingDraft {
   readonly bytes: number
   /** Number of edits in it: several if a policy merged them. */
   readonly edits: number
+  /** The user who wrote it, once known. Until then it belongs to whoever is welcomed first. */
+  user?: string | null | undefined
   /** Updates merged in it, in order, if this window merged them. */
   readonly parts?: readonly UpdateBody[]
   /** False while the draft lacks some of its parts. */
@@ -51,7 +53,10 @@ export interface PendingDraft {
 export interface Drafts {
   /** In sending order. */
   readonly pending: readonly PendingDraft[]
-  /** Refused, and kept until their content reaches the log in another way. */
+  /**
+   * Refused, and kept until their content reaches the log in another way; or written by another user than the
+   * connection's, and kept until that one is back.
+   */
   readonly held: readonly PendingDraft[]
   /** Departure of the newest update that had to wait, ms since the epoch. */
   readonly leavesAt?: number
@@ -124,8 +129,10 @@ export interface OutboxOptions {
 interface SendRound {
   readonly send: OpenTransport['send']
   readonly maxInFlight: number
-  readonly onBroken: () => void
+  readonly onBroken: (error: unknown) => void
 }
+
+const otherUser = 'Another user has signed in; publish it again.'
 
 const utf8 = new TextEncoder()
 /** Size of the value as JSON; 0 for what JSON lacks, such as undefined. */
@@ -164,6 +171,8 @@ export class Outbox {
   /** Without one, drafts end with the window. */
   keeper: OutboxKeeper | null = null
   #drafts: Drafts = { pending: [], held: [] }
+  /** The connection's, null if the server named none; undefined before the first welcome. */
+  user: string | null | undefined
   /** Null while there is no connection, or the server is busy. */
   #round: SendRound | null = null
   #stopTimer = nothingPlanned
@@ -221,10 +230,40 @@ export class Outbox {
     this.report()
   }
 
-  /** Sends all drafts. `onBroken`: a send failed and may or may not have arrived. */
-  connect(send: OpenTransport['send'], maxInFlight: number, onBroken: () => void): void {
+  /** Whether another user than the connection's wrote it. */
+  isOthers({ user }: Pick<PendingDraft, 'user'>): boolean {
+    return Boolean(user) && this.user !== undefined && user !== this.user
+  }
+
+  /**
+   * Sends all drafts, except those that another user wrote. `onBroken`: a send failed and may or may not have arrived.
+   * `user`: see `user`; undefined if users do not matter.
+   */
+  connect(
+    send: OpenTransport['send'],
+    maxInFlight: number,
+    onBroken: (error: unknown) => void,
+    user?: string | null,
+  ): void {
+    const tell = user === this.user ? null : this.#meet(user)
     this.#begin({ send, maxInFlight, onBroken })
+    if (tell) this.change({ tell })
     this.keeper?.connected()
+  }
+
+  /**
+   * Holds what another user wrote, if it is saved; what was held for this one is sent. Returns the call that
+   * refuses it.
+   */
+  #meet(user: string | null | undefined): (listener: OutboxListener) => void {
+    const all = [...this.#drafts.held, ...this.#drafts.pending]
+    for (const one of all) one.user ??= this.user ?? user
+    this.user = user
+    const others = all.filter((one) => this.isOthers(one))
+    this.#drafts = { pending: all.filter((one) => !others.includes(one)), held: this.keeper ? others : [] }
+    return (listener) => {
+      for (const { draft } of others) listener.onRefused(draft, otherUser, 'other-user')
+    }
   }
 
   /** Pending sends may still be answered. */
@@ -314,7 +353,7 @@ export class Outbox {
           this.#round = null
           this.#stopTimer()
           this.#stopTimer = this.#options.timers.later(() => this.#begin({ ...round }), error.retryAfterMs)
-        } else round.onBroken()
+        } else round.onBroken(error)
       },
     )
   }

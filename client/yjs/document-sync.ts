@@ -98,6 +98,10 @@ export class DocumentSync {
   /** The draft of the updates that the newest comparison found missing. */
   #difference: Draft | null = null
   #wasSaved: boolean
+  /** The connection's user; see `Outbox`. */
+  #user: string | null | undefined
+  /** Users whose changes may not be stored: nobody else may send them. Empty while nobody is known. */
+  readonly #writers = new Set<string>()
   #timer: ReturnType<typeof setTimeout> | undefined
 
   constructor(doc: Y.Doc, options: SyncOptions, listener: SyncListener) {
@@ -108,7 +112,10 @@ export class DocumentSync {
     this.#start = start
     this.#uncertain = isEmpty(doc) ? 0 : 1
     this.#outboxListener = {
-      onOutbox: () => this.#tellSaved(),
+      onOutbox: () => {
+        this.#meet()
+        this.#tellSaved()
+      },
       onStored: (draft) => this.#stored(draft),
       onRefused: (draft, sentence, code) => this.#refusedWith(draft, new RefusedError(code, sentence)),
       onAdopted: (drafts) => this.#applyEach(drafts.filter(this.#isOwn)),
@@ -238,10 +245,30 @@ export class DocumentSync {
     if (!outbox.policy.mergesUpdates) outbox.policy = mergingPolicy(outbox.policy, merging)
     outbox.listeners.add(this.#outboxListener)
     this.#link = link
+    this.#user ??= outbox.user
+    this.#meet()
     if (this.#phase !== 'caughtUp') outbox.paused.add(this.#options.channel)
-    const held = outbox.drafts.held.map(({ draft }) => draft).filter(this.#isOwn)
+    const held = this.#held(false)
     this.#uncertain += held.length
-    this.#applyEach([...held, ...this.#waiting()])
+    this.#applyEach([...held.map(({ draft }) => draft), ...this.#waiting()])
+  }
+
+  /** Drafts of this document that were refused, or that another user than the connection's wrote. */
+  #held(areOthers: boolean): readonly PendingDraft[] {
+    const { outbox } = this.#link as Link
+    return outbox.drafts.held.filter((one) => this.#isOwn(one.draft) && outbox.isOthers(one) === areOthers)
+  }
+
+  /** After the connection's user has changed, the document may have changes that the user before has not sent. */
+  #meet(): void {
+    const { user } = (this.#link as Link).outbox
+    const before = this.#user
+    if (user === before || user === undefined) return
+    this.#user = user
+    if (before && !this.#wasSaved) this.#writers.add(before)
+    // Drafts of closed windows were applied before anybody was known.
+    if (before === undefined) for (const one of this.#held(true)) if (one.user) this.#writers.add(one.user)
+    if (this.#writers.size > 0) this.#suspect()
   }
 
   #resume(): void {
@@ -274,8 +301,8 @@ export class DocumentSync {
     if (isDifference) this.#difference = null
     // A comparison follows, or the refusal of the document was reported already.
     if (this.#phase !== 'caughtUp' && !(isDifference && this.refused)) return
-    // The update builds on a refused one, or on one that only a former log had.
-    if (error.code === 'update-gap' && !isDifference) void this.#compare()
+    // The update builds on a refused one, or on one that only a former log had; or it may be stored after all.
+    if (error.code === 'other-user' || (error.code === 'update-gap' && !isDifference)) void this.#compare()
     else this.#refuse(error)
   }
 
@@ -299,6 +326,7 @@ export class DocumentSync {
 
   #tellSaved(): void {
     const isSaved = this.unsaved === 0
+    if (isSaved) this.#writers.clear()
     if (isSaved === this.#wasSaved) return
     this.#wasSaved = isSaved
     this.#listener.onSaved(isSaved)
@@ -375,6 +403,10 @@ export class DocumentSync {
 
   #caughtUp(difference: Difference | null): void {
     const turn = this.#enter('caughtUp')
+    if (difference && Array.from(this.#writers).some((writer) => writer !== this.#user)) {
+      this.#refuse(new RefusedError('other-user', otherUser))
+      return
+    }
     const draft = difference && this.#publishDifference(difference)
     // A listener may have disconnected.
     if (turn !== this.#turn) return
@@ -400,10 +432,13 @@ export class DocumentSync {
   /** Drops refused drafts, now in the log or the outbox, unless updates still wait for something missing. */
   #release(): void {
     const { outbox } = this.#link as Link
-    const { held } = outbox.drafts
-    if (held.length > 0 && pendingIn(this.#doc) === '')
-      outbox.change({ held: held.filter(({ draft }) => !this.#isOwn(draft)) })
+    const refused = this.#held(false)
+    if (refused.length > 0 && pendingIn(this.#doc) === '')
+      outbox.change({ held: outbox.drafts.held.filter((one) => !refused.includes(one)) })
   }
 }
+
+const otherUser =
+  'The document has changes that another user has not sent: open it as a new Y.Doc, or sign in as that user.'
 
 const ignore = () => undefined
