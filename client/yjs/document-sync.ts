@@ -207,6 +207,7 @@ export class DocumentSync {
 
   readonly #onUpdate = (update: Uint8Array, origin: unknown, _doc: Y.Doc, { local }: Y.Transaction): void => {
     if (origin === this.#options.origin) return
+    this.#wrote(this.#user)
     // A comparison finds what another provider, such as y-indexeddb, has kept.
     if (!this.#channel || (!local && this.#phase !== 'caughtUp')) this.#uncertain += 1
     else this.#publish(this.#channel, update)
@@ -265,10 +266,15 @@ export class DocumentSync {
     const before = this.#user
     if (user === before || user === undefined) return
     this.#user = user
-    if (before && !this.#wasSaved) this.#writers.add(before)
     // Drafts of closed windows were applied before anybody was known.
-    if (before === undefined) for (const one of this.#held(true)) if (one.user) this.#writers.add(one.user)
+    if (before === undefined) for (const { user: writer } of this.#held(true)) this.#wrote(writer)
+    // Changes that are nobody's are now this user's.
+    if (!before && !this.#wasSaved) this.#wrote(user)
     if (this.#writers.size > 0) this.#suspect()
+  }
+
+  #wrote(user: string | null | undefined): void {
+    if (user) this.#writers.add(user)
   }
 
   #resume(): void {
