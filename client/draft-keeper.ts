@@ -87,7 +87,7 @@ export class DraftKeeper implements OutboxKeeper {
     this.#plannedSave = null
     if (this.#isClosed) return
     const { pending, held } = this.#outbox.drafts
-    const all = [...held, ...pending]
+    const all = [...held, ...this.#outbox.others, ...pending]
     const ids = new Set(all.map(({ draft }) => draft.id))
     const ended = [...this.#copies].filter(([id]) => !ids.has(id))
     for (const [id] of ended) this.#copies.delete(id)

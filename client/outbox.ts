@@ -53,10 +53,7 @@ export interface PendingDraft {
 export interface Drafts {
   /** In sending order. */
   readonly pending: readonly PendingDraft[]
-  /**
-   * Refused, and kept until their content reaches the log in another way; or written by another user than the
-   * connection's, and kept until that one is back.
-   */
+  /** Refused, and kept until their content reaches the log in another way. */
   readonly held: readonly PendingDraft[]
   /** Departure of the newest update that had to wait, ms since the epoch. */
   readonly leavesAt?: number
@@ -132,7 +129,9 @@ interface SendRound {
   readonly onBroken: (error: unknown) => void
 }
 
-const otherUser = 'Another user has signed in; publish it again.'
+/** Of what cannot be sent any more. */
+export const otherUser = () =>
+  new RefusedError('other-user', 'Another user has signed in, and must write this anew.')
 
 const utf8 = new TextEncoder()
 /** Size of the value as JSON; 0 for what JSON lacks, such as undefined. */
@@ -171,6 +170,8 @@ export class Outbox {
   /** Without one, drafts end with the window. */
   keeper: OutboxKeeper | null = null
   #drafts: Drafts = { pending: [], held: [] }
+  /** Kept drafts of other users than the connection's: they wait for theirs. */
+  others: readonly PendingDraft[] = []
   /** The connection's, null if the server named none; undefined before the first welcome. */
   user: string | null | undefined
   /** Null while there is no connection, or the server is busy. */
@@ -251,18 +252,17 @@ export class Outbox {
     this.keeper?.connected()
   }
 
-  /**
-   * Holds what another user wrote, if it is saved; what was held for this one is sent. Returns the call that
-   * refuses it.
-   */
+  /** Lays aside what another user wrote, if it is saved, and returns the call that refuses it. */
   #meet(user: string | null | undefined): (listener: OutboxListener) => void {
-    const all = [...this.#drafts.held, ...this.#drafts.pending]
+    const all = [...this.others, ...this.#drafts.held, ...this.#drafts.pending]
     for (const one of all) one.user ??= this.user ?? user
     this.user = user
     const others = all.filter((one) => this.isOthers(one))
-    this.#drafts = { pending: all.filter((one) => !others.includes(one)), held: this.keeper ? others : [] }
+    this.#drafts = { pending: all.filter((one) => !others.includes(one)), held: [] }
+    this.others = this.keeper ? others : []
+    const { message, code } = otherUser()
     return (listener) => {
-      for (const { draft } of others) listener.onRefused(draft, otherUser, 'other-user')
+      for (const { draft } of others) listener.onRefused(draft, message, code)
     }
   }
 

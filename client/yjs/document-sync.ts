@@ -6,7 +6,7 @@ import { type ChannelHandle, type Page, RefusedError } from '../connect.ts'
 import { mergingPolicy } from '../document-policy.ts'
 import type { Link } from '../link.ts'
 import { attempt } from '../listeners.ts'
-import { isInFlight, type OutboxListener, type PendingDraft } from '../outbox.ts'
+import { isInFlight, type OutboxListener, otherUser, type PendingDraft } from '../outbox.ts'
 import {
   applyUpdates,
   bodyOf,
@@ -98,10 +98,10 @@ export class DocumentSync {
   /** The draft of the updates that the newest comparison found missing. */
   #difference: Draft | null = null
   #wasSaved: boolean
-  /** The connection's user; see `Outbox`. */
+  /** The connection's; see `Outbox`. */
   #user: string | null | undefined
-  /** Users whose changes may not be stored: nobody else may send them. Empty while nobody is known. */
-  readonly #writers = new Set<string>()
+  /** Some changes that may not be stored are another user's. */
+  #isMixed = false
   #timer: ReturnType<typeof setTimeout> | undefined
 
   constructor(doc: Y.Doc, options: SyncOptions, listener: SyncListener) {
@@ -112,10 +112,7 @@ export class DocumentSync {
     this.#start = start
     this.#uncertain = isEmpty(doc) ? 0 : 1
     this.#outboxListener = {
-      onOutbox: () => {
-        this.#meet()
-        this.#tellSaved()
-      },
+      onOutbox: () => this.#meet(),
       onStored: (draft) => this.#stored(draft),
       onRefused: (draft, sentence, code) => this.#refusedWith(draft, new RefusedError(code, sentence)),
       onAdopted: (drafts) => this.#applyEach(drafts.filter(this.#isOwn)),
@@ -207,7 +204,6 @@ export class DocumentSync {
 
   readonly #onUpdate = (update: Uint8Array, origin: unknown, _doc: Y.Doc, { local }: Y.Transaction): void => {
     if (origin === this.#options.origin) return
-    this.#wrote(this.#user)
     // A comparison finds what another provider, such as y-indexeddb, has kept.
     if (!this.#channel || (!local && this.#phase !== 'caughtUp')) this.#uncertain += 1
     else this.#publish(this.#channel, update)
@@ -249,32 +245,21 @@ export class DocumentSync {
     this.#user ??= outbox.user
     this.#meet()
     if (this.#phase !== 'caughtUp') outbox.paused.add(this.#options.channel)
-    const held = this.#held(false)
+    const held = outbox.drafts.held.map(({ draft }) => draft).filter(this.#isOwn)
     this.#uncertain += held.length
-    this.#applyEach([...held.map(({ draft }) => draft), ...this.#waiting()])
+    this.#applyEach([...held, ...this.#waiting()])
   }
 
-  /** Drafts of this document that were refused, or that another user than the connection's wrote. */
-  #held(areOthers: boolean): readonly PendingDraft[] {
-    const { outbox } = this.#link as Link
-    return outbox.drafts.held.filter((one) => this.#isOwn(one.draft) && outbox.isOthers(one) === areOthers)
-  }
-
-  /** After the connection's user has changed, the document may have changes that the user before has not sent. */
   #meet(): void {
-    const { user } = (this.#link as Link).outbox
     const before = this.#user
-    if (user === before || user === undefined) return
+    const { user = before, others } = (this.#link as Link).outbox
     this.#user = user
-    // Drafts of closed windows were applied before anybody was known.
-    if (before === undefined) for (const { user: writer } of this.#held(true)) this.#wrote(writer)
-    // Changes that are nobody's are now this user's.
-    if (!before && !this.#wasSaved) this.#wrote(user)
-    if (this.#writers.size > 0) this.#suspect()
-  }
-
-  #wrote(user: string | null | undefined): void {
-    if (user) this.#writers.add(user)
+    // Drafts of closed windows were applied before a user was known.
+    const isMixed = before === undefined ? others.some(({ draft }) => this.#isOwn(draft)) : !this.#wasSaved
+    if (user !== before && before !== null && isMixed) {
+      this.#isMixed = true
+      this.#suspect()
+    } else this.#tellSaved()
   }
 
   #resume(): void {
@@ -307,8 +292,10 @@ export class DocumentSync {
     if (isDifference) this.#difference = null
     // A comparison follows, or the refusal of the document was reported already.
     if (this.#phase !== 'caughtUp' && !(isDifference && this.refused)) return
-    // The update builds on a refused one, or on one that only a former log had; or it may be stored after all.
-    if (error.code === 'other-user' || (error.code === 'update-gap' && !isDifference)) void this.#compare()
+    // The update builds on a refused one, or on one that only a former log had.
+    if (error.code === 'update-gap' && !isDifference) void this.#compare()
+    // It may be stored nevertheless.
+    else if (error.code === 'other-user') void this.#compare()
     else this.#refuse(error)
   }
 
@@ -332,7 +319,7 @@ export class DocumentSync {
 
   #tellSaved(): void {
     const isSaved = this.unsaved === 0
-    if (isSaved) this.#writers.clear()
+    if (isSaved) this.#isMixed = false
     if (isSaved === this.#wasSaved) return
     this.#wasSaved = isSaved
     this.#listener.onSaved(isSaved)
@@ -409,8 +396,8 @@ export class DocumentSync {
 
   #caughtUp(difference: Difference | null): void {
     const turn = this.#enter('caughtUp')
-    if (difference && Array.from(this.#writers).some((writer) => writer !== this.#user)) {
-      this.#refuse(new RefusedError('other-user', otherUser))
+    if (difference && this.#isMixed) {
+      this.#refuse(otherUser())
       return
     }
     const draft = difference && this.#publishDifference(difference)
@@ -438,13 +425,10 @@ export class DocumentSync {
   /** Drops refused drafts, now in the log or the outbox, unless updates still wait for something missing. */
   #release(): void {
     const { outbox } = this.#link as Link
-    const refused = this.#held(false)
-    if (refused.length > 0 && pendingIn(this.#doc) === '')
-      outbox.change({ held: outbox.drafts.held.filter((one) => !refused.includes(one)) })
+    const { held } = outbox.drafts
+    if (held.length > 0 && pendingIn(this.#doc) === '')
+      outbox.change({ held: held.filter(({ draft }) => !this.#isOwn(draft)) })
   }
 }
-
-const otherUser =
-  'The document has changes that another user has not sent: open it as a new Y.Doc, or sign in as that user.'
 
 const ignore = () => undefined
