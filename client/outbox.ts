@@ -130,8 +130,10 @@ interface SendRound {
 }
 
 /** Of what cannot be sent any more. */
-export const otherUser = () =>
-  new RefusedError('other-user', 'Another user has signed in, and must write this anew.')
+export const otherUser = /* @__PURE__ */ new RefusedError(
+  'other-user',
+  'Another user has signed in, and must write this anew.',
+)
 
 const utf8 = new TextEncoder()
 /** Size of the value as JSON; 0 for what JSON lacks, such as undefined. */
@@ -258,11 +260,10 @@ export class Outbox {
     for (const one of all) one.user ??= this.user ?? user
     this.user = user
     const others = all.filter((one) => this.isOthers(one))
-    this.#drafts = { pending: all.filter((one) => !others.includes(one)), held: [] }
+    this.#drafts = { pending: all.filter((one) => !this.isOthers(one)), held: [] }
     this.others = this.keeper ? others : []
-    const { message, code } = otherUser()
     return (listener) => {
-      for (const { draft } of others) listener.onRefused(draft, message, code)
+      for (const { draft } of others) listener.onRefused(draft, otherUser.message, otherUser.code)
     }
   }
 

@@ -256,9 +256,12 @@ export class Channel implements Follower, OpenChannel {
     return reader
   }
 
-  subscribe({ onMessage, onChange, onVolatile, onGap, onError, ...place }: Subscriber<unknown>): Off {
+  subscribe(
+    { onMessage, onChange, onVolatile, onGap, onError, ...place }: Subscriber<unknown>,
+    isListening = () => true,
+  ): Off {
     const reader = this.read(place, {
-      isListening: () => true,
+      isListening,
       message: (message) => attempt(() => onMessage(message)),
       change: (change) => attempt(() => onChange?.(change)),
       volatile: (message) => attempt(() => onVolatile?.(message)),
@@ -272,21 +275,7 @@ export class Channel implements Follower, OpenChannel {
   }
 
   hold(onError: (error: unknown) => void): Off {
-    const holder = this.read(
-      {},
-      {
-        isListening: () => false,
-        message: nothingPlanned,
-        change: nothingPlanned,
-        volatile: nothingPlanned,
-        gap: nothingPlanned,
-        ended(refusal) {
-          if (refusal) attempt(() => onError(refusal))
-          return true
-        },
-      },
-    )
-    return () => this.#leave(holder)
+    return this.subscribe({ onMessage: nothingPlanned, onError }, () => false)
   }
 
   async readBack(kind: string = 'json', place: Earlier = {}): Promise<Past<unknown>> {

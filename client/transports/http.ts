@@ -97,7 +97,8 @@ export function createPostUplink(
     http.post<Answer>(`/${path}?${pick(query, ...names)}`, content)
   const beat = createReports(ending.signal)
   const show = createReports(ending.signal)
-  const last: { stored?: Promise<Stored> | undefined; volatile?: Promise<Stored> | undefined } = {}
+  /** The newest sending, of stored messages and of volatile ones. */
+  const last: Record<string, Promise<Stored> | undefined> = {}
 
   async function post(draft: Draft, before: Promise<Stored> | undefined): Promise<Stored> {
     try {
@@ -111,7 +112,7 @@ export function createPostUplink(
 
   return {
     send(draft) {
-      const order = draft.volatile ? 'volatile' : 'stored'
+      const order = String(draft.volatile)
       const sent = post(draft, last[order])
       const free = () => {
         if (last[order] === sent) last[order] = undefined

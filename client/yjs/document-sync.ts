@@ -292,10 +292,8 @@ export class DocumentSync {
     if (isDifference) this.#difference = null
     // A comparison follows, or the refusal of the document was reported already.
     if (this.#phase !== 'caughtUp' && !(isDifference && this.refused)) return
-    // The update builds on a refused one, or on one that only a former log had.
-    if (error.code === 'update-gap' && !isDifference) void this.#compare()
-    // It may be stored nevertheless.
-    else if (error.code === 'other-user') void this.#compare()
+    // The update builds on a refused one, or on one that only a former log had; or it may be stored nevertheless.
+    if (error.code === 'other-user' || (error.code === 'update-gap' && !isDifference)) void this.#compare()
     else this.#refuse(error)
   }
 
@@ -397,7 +395,7 @@ export class DocumentSync {
   #caughtUp(difference: Difference | null): void {
     const turn = this.#enter('caughtUp')
     if (difference && this.#isMixed) {
-      this.#refuse(otherUser())
+      this.#refuse(otherUser)
       return
     }
     const draft = difference && this.#publishDifference(difference)
