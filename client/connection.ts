@@ -1,6 +1,6 @@
 // One connection over one transport, from its first frame to its end, with a silence watchdog.
 
-import type { BeatReport, DownFrame } from '../protocol/messages.ts'
+import type { BeatReport, DownFrame, Welcome } from '../protocol/messages.ts'
 import type { LinkMode } from '../protocol/modes.ts'
 import { nothingPlanned, type Timers } from '../protocol/time.ts'
 import type { Closing, Opening, OpenTransport, WebTransport } from './transports/transport.ts'
@@ -96,14 +96,16 @@ export class Connection {
     if (this.#isOver) return
     // A clock answer may arrive on a separate request, so it does not prove that the stream lives.
     if (frame.type !== 'clock') this.#heardAt = this.#timers.now()
-    if (frame.type === 'welcome') this.#welcomed(frame.heartbeatMs)
+    if (frame.type === 'welcome') this.#welcomed(frame)
     // Answered on arrival: background windows get timers once a minute, and the server would time out.
     if (frame.type === 'heartbeat' && this.mode.isPush)
       this.#open.beat({ at: frame.at, windows: this.opening.windows?.() })
     this.opening.onFrame(frame, receivedAt)
   }
 
-  #welcomed(heartbeatMs: number): void {
+  #welcomed({ heartbeatMs, user }: Welcome): void {
+    // Requests of their own may be made in another session by then, which the server compares.
+    if (user) this.opening.query.set('user', user)
     this.#welcomedAt = this.#timers.now()
     this.#heartbeatMs = heartbeatMs
     this.#stopWatchdog()

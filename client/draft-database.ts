@@ -9,6 +9,8 @@ export interface UnstoredDraft {
   readonly draft: Draft
   /** Number of edits it contains; more than one after updates were merged. */
   readonly edits: number
+  /** The user who wrote it, as the server named it; absent if it named none. */
+  readonly user?: string | undefined
 }
 
 export interface DraftRecord extends UnstoredDraft {

@@ -20,7 +20,7 @@ interface Copy {
   /** Number of its edits that are written. */
   persisted: number
   /** Null if the write failed, or the database may have lost it. */
-  newestWrite: { readonly edits: number } | null
+  newestWrite: UnstoredDraft | null
 }
 
 /** Edits are usually acknowledged within a few ms; while connected only slower ones are saved. */
@@ -58,13 +58,13 @@ export class DraftKeeper implements OutboxKeeper {
     const { window } = this.#parts
     const { pending } = outbox.drafts
     const adopted = left.filter(({ draft: { id } }) => !outbox.has(id) && !this.#copies.has(id))
-    for (const { draft, edits } of adopted)
-      this.#copies.set(draft.id, { state: 'written', persisted: edits, newestWrite: { edits } })
+    for (const one of adopted)
+      this.#copies.set(one.draft.id, { state: 'written', persisted: one.edits, newestWrite: one })
     const later = pending.filter(
       ({ draft, state }) => isFirst && draft.from === window && state !== 'inFlight',
     )
     const earlier = pending.filter((one) => !later.includes(one))
-    const added = adopted.map(({ draft, edits }): PendingDraft => ({ ...pendingDraft(draft), edits }))
+    const added = adopted.map(({ draft, ...one }): PendingDraft => ({ ...pendingDraft(draft), ...one }))
     outbox.change({
       pending: [...earlier, ...added, ...later],
       tell: (listener) => listener.onAdopted?.(adopted.map(({ draft }) => draft)),
@@ -87,15 +87,13 @@ export class DraftKeeper implements OutboxKeeper {
     this.#plannedSave = null
     if (this.#isClosed) return
     const { pending, held } = this.#outbox.drafts
-    const all = [...held, ...pending]
+    const all = [...held, ...this.#outbox.others, ...pending]
     const ids = new Set(all.map(({ draft }) => draft.id))
     const ended = [...this.#copies].filter(([id]) => !ids.has(id))
     for (const [id] of ended) this.#copies.delete(id)
     const added = all.filter((one) => !one.isOver && !this.#isCurrent(one))
     const written = added.map((one) => this.#copyOf(one))
-    const records = added.map(
-      (one): UnstoredDraft => ({ draft: this.#outbox.complete(one), edits: one.edits }),
-    )
+    const records = written.map(([, , write]) => write)
     const removed = ended.map(([id]) => id)
     this.#parts.store.write(records, removed).then((isDone) => {
       for (const [id, copy, write] of written) this.#wrote(id, copy, write, isDone)
@@ -115,24 +113,28 @@ export class DraftKeeper implements OutboxKeeper {
     if (savesOnClose) void store.close()
   }
 
-  /** Its copy has all its edits, or will have them. */
-  #isCurrent({ draft, edits }: PendingDraft): boolean {
-    return this.#copies.get(draft.id)?.newestWrite?.edits === edits
+  /** Its copy has all its edits and its user, or will have them. */
+  #isCurrent(one: PendingDraft): boolean {
+    const newest = this.#copies.get(one.draft.id)?.newestWrite
+    return newest?.edits === one.edits && newest.user === this.#userOf(one)
+  }
+
+  #userOf({ user }: PendingDraft): string | undefined {
+    return user ?? this.#outbox.user ?? undefined
   }
 
   /** The copy that is written next. */
-  #copyOf({
-    draft: { id },
-    edits,
-  }: PendingDraft): [id: string, copy: Copy, write: { readonly edits: number }] {
-    const copy = this.#copies.get(id) ?? { state: 'writing', persisted: 0, newestWrite: null }
-    const write = { edits }
+  #copyOf(one: PendingDraft): [id: string, copy: Copy, write: UnstoredDraft] {
+    const { edits } = one
+    const draft = this.#outbox.complete(one)
+    const copy = this.#copies.get(draft.id) ?? { state: 'writing', persisted: 0, newestWrite: null }
+    const write = { draft, edits, user: this.#userOf(one) }
     copy.newestWrite = write
-    this.#copies.set(id, copy)
-    return [id, copy, write]
+    this.#copies.set(draft.id, copy)
+    return [draft.id, copy, write]
   }
 
-  #wrote(id: string, copy: Copy, write: { readonly edits: number }, isDone: boolean): void {
+  #wrote(id: string, copy: Copy, write: UnstoredDraft, isDone: boolean): void {
     if (isDone) {
       copy.state = 'written'
       copy.persisted = write.edits

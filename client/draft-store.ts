@@ -15,6 +15,8 @@ interface DraftStoreParts {
   readonly channel: string | null
   /** False in a window that may not send them. */
   readonly mayTake: boolean
+  /** Whether this window's user may have written it; otherwise it stays. Default: always. */
+  readonly isOwn?: (one: UnstoredDraft) => boolean
   /** Tells the other windows of the database who has written, so that they wait for its end. */
   readonly news: Pick<BroadcastChannel, 'postMessage' | 'onmessage' | 'close'>
   readonly timers: Pick<Timers, 'now'>
@@ -117,9 +119,11 @@ export class DraftStore {
   }
 
   async #take(window: string): Promise<void> {
-    const { database, channel, window: own, news, onLeft } = this.#parts
+    const { database, channel, window: own, news, onLeft, isOwn } = this.#parts
     await this.#held
-    const records = (await database.read(channel)).filter((record) => record.window === window)
+    const records = (await database.read(channel)).filter(
+      (record) => record.window === window && isOwn?.(record) !== false,
+    )
     const newest = records.at(-1)
     if (newest === undefined || this.#closing.signal.aborted) return
     // Later messages of this window may build on these drafts, so they stay together.
@@ -136,4 +140,4 @@ export class DraftStore {
   }
 }
 
-const unstored = ({ draft, edits }: DraftRecord): UnstoredDraft => ({ draft, edits })
+const unstored = ({ channel: _, window: __, order: ___, ...one }: DraftRecord): UnstoredDraft => one

@@ -65,7 +65,8 @@ function keptOutbox(options: OutboxOptions, listener: OutboxListener, { name, da
     ...listener,
     onRefused(draft, sentence, code) {
       if (draft.from === window) listener.onRefused(draft, sentence, code)
-      else if (draft.kind !== 'update') {
+      // It is kept for that user.
+      else if (draft.kind !== 'update' && code !== 'other-user') {
         const { id, channel, body } = draft
         const data = 'data' in body && draft.kind === 'json' ? body.data : body
         const error = new RefusedError(code, sentence)
@@ -78,6 +79,7 @@ function keptOutbox(options: OutboxOptions, listener: OutboxListener, { name, da
     timers,
     predecessor: null,
     mayTake: true,
+    isOwn: (one) => !outbox.isOthers(one),
     channel: null,
     database,
     news: new BroadcastChannel(name),

@@ -522,20 +522,11 @@ export class Channels {
   #leaveEarly(base: string): void {
     if (this.#made) return
     const from = newName('')
-    const unsent = Array.from(this.#followers, ([channel, follower]) =>
-      (follower.unsent?.() ?? []).map((body) => ({ channel, body })),
-    ).flat()
     const at = browserTimers.now()
-    const drafts = unsent.map(
-      ({ channel, body }, place): Draft => ({
-        id: `${from}-${place + 1}`,
-        channel,
-        kind: 'update',
-        from,
-        at,
-        body,
-      }),
-    )
+    const drafts: Draft[] = []
+    for (const [channel, follower] of this.#followers)
+      for (const body of follower.unsent?.() ?? [])
+        drafts.push({ id: `${from}-${drafts.length + 1}`, channel, kind: 'update', from, at, body })
     sendLast(this.#baseFor(base, this.#modes[0].http), [], drafts, this.#options.platform, this.#lastToken())
   }
 

@@ -53,6 +53,11 @@ export interface LinkState {
   /** How far this window is behind its server, in whole seconds, ms; null while `clock` does not tell. See `Lag#ms`. */
   readonly behindMs: number | null
   readonly clock: ClockReading | null
+  /**
+   * The client's user, as the application's `authorize` names it; null if it names none, undefined until the
+   * connection is open for the first time.
+   */
+  readonly user: string | null | undefined
 }
 
 export interface LinkOptions {
@@ -267,7 +272,14 @@ export class Link implements Sleeper {
       this.outbox.drafts.pending.every(isInFlight)
     const left = end()
     // All together, so that none overtakes another.
-    if (!arrives) sendLast(baseFor(this.#fallback.mode.http), proof, left, platform, token?.())
+    if (!arrives)
+      sendLast(
+        baseFor(this.#fallback.mode.http),
+        [...proof, ['user', this.outbox.user ?? '']],
+        left,
+        platform,
+        token?.(),
+      )
   }
 
   #fallbackFrom(preferred: LinkMode): Fallback {
@@ -345,12 +357,21 @@ export class Link implements Sleeper {
     if (before !== null && !welcome.recovered) this.#listener.onMissed?.(before, welcome.cursor)
     const send: OpenTransport['send'] = (draft) =>
       uplink.send(draft).finally(this.#openBesideIfLate(connection))
-    this.outbox.connect(send, connection.mode.maxInFlight, () =>
+    const { user = null } = welcome
+    const wasUser = this.outbox.user
+    this.outbox.connect(
+      send,
+      connection.mode.maxInFlight,
       // All unacknowledged drafts must be resent in order.
-      connection.abandon('lost', 'A message could not be sent; reconnecting.'),
+      () => connection.abandon('lost', 'A message could not be sent; reconnecting.'),
+      user,
     )
     this.#clock?.askOver(connection, welcome.at, receivedAt)
-    this.#awareness.sendOver((report) => uplink.sendAwareness(report), welcome.stateBytes)
+    this.#awareness.sendOver(
+      (report) => uplink.sendAwareness(report),
+      welcome.stateBytes,
+      Boolean(wasUser) && wasUser !== user,
+    )
     // Otherwise the server would keep a client that is lost before it can answer the first heartbeat.
     uplink.beat()
     this.#report('open', { spokenHttp: welcome.http })
@@ -553,6 +574,7 @@ export class Link implements Sleeper {
       reason: null,
       retryAt: null,
       repairs: this.#repairs,
+      user: this.outbox.user,
       ...change,
     }
     this.#notify()
@@ -586,13 +608,17 @@ class AwarenessSender {
     this.#onRefused = onRefused
   }
 
-  /** Null while there is no connection. */
-  sendOver(send: ((report: AwarenessReport) => void) | null, maxBytes = this.#maxBytes): void {
+  /** Null while there is no connection. `isAnother`: what was shown is another user's. */
+  sendOver(
+    send: ((report: AwarenessReport) => void) | null,
+    maxBytes = this.#maxBytes,
+    isAnother = false,
+  ): void {
     this.#send = send
     this.#maxBytes = maxBytes
     // A new stream shows nothing.
     for (const [channel, report] of this.#newest)
-      if (report.state === null || !this.#fits(report)) this.#newest.delete(channel)
+      if (isAnother || report.state === null || !this.#fits(report)) this.#newest.delete(channel)
     this.repeat()
   }
 

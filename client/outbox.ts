@@ -38,6 +38,8 @@ export interface PendingDraft {
   readonly bytes: number
   /** Number of edits in it: several if a policy merged them. */
   readonly edits: number
+  /** The user who wrote it, once known. Until then it belongs to whoever is welcomed first. */
+  user?: string | null | undefined
   /** Updates merged in it, in order, if this window merged them. */
   readonly parts?: readonly UpdateBody[]
   /** False while the draft lacks some of its parts. */
@@ -124,8 +126,14 @@ export interface OutboxOptions {
 interface SendRound {
   readonly send: OpenTransport['send']
   readonly maxInFlight: number
-  readonly onBroken: () => void
+  readonly onBroken: (error: unknown) => void
 }
+
+/** Of what cannot be sent any more. */
+export const otherUser = /* @__PURE__ */ new RefusedError(
+  'other-user',
+  'Another user has signed in, and must write this anew.',
+)
 
 const utf8 = new TextEncoder()
 /** Size of the value as JSON; 0 for what JSON lacks, such as undefined. */
@@ -164,6 +172,10 @@ export class Outbox {
   /** Without one, drafts end with the window. */
   keeper: OutboxKeeper | null = null
   #drafts: Drafts = { pending: [], held: [] }
+  /** Kept drafts of other users than the connection's: they wait for theirs. */
+  others: readonly PendingDraft[] = []
+  /** The connection's, null if the server named none; undefined before the first welcome. */
+  user: string | null | undefined
   /** Null while there is no connection, or the server is busy. */
   #round: SendRound | null = null
   #stopTimer = nothingPlanned
@@ -221,10 +233,38 @@ export class Outbox {
     this.report()
   }
 
-  /** Sends all drafts. `onBroken`: a send failed and may or may not have arrived. */
-  connect(send: OpenTransport['send'], maxInFlight: number, onBroken: () => void): void {
+  /** Whether another user than the connection's wrote it. */
+  isOthers({ user }: Pick<PendingDraft, 'user'>): boolean {
+    return Boolean(user) && this.user !== undefined && user !== this.user
+  }
+
+  /**
+   * Sends all drafts, except those that another user wrote. `onBroken`: a send failed and may or may not have arrived.
+   * `user`: see `user`; undefined if users do not matter.
+   */
+  connect(
+    send: OpenTransport['send'],
+    maxInFlight: number,
+    onBroken: (error: unknown) => void,
+    user?: string | null,
+  ): void {
+    const tell = user === this.user ? null : this.#meet(user)
     this.#begin({ send, maxInFlight, onBroken })
+    if (tell) this.change({ tell })
     this.keeper?.connected()
+  }
+
+  /** Lays aside what another user wrote, if it is saved, and returns the call that refuses it. */
+  #meet(user: string | null | undefined): (listener: OutboxListener) => void {
+    const all = [...this.others, ...this.#drafts.held, ...this.#drafts.pending]
+    for (const one of all) one.user ??= this.user ?? user
+    this.user = user
+    const others = all.filter((one) => this.isOthers(one))
+    this.#drafts = { pending: all.filter((one) => !this.isOthers(one)), held: [] }
+    this.others = this.keeper ? others : []
+    return (listener) => {
+      for (const { draft } of others) listener.onRefused(draft, otherUser.message, otherUser.code)
+    }
   }
 
   /** Pending sends may still be answered. */
@@ -314,7 +354,7 @@ export class Outbox {
           this.#round = null
           this.#stopTimer()
           this.#stopTimer = this.#options.timers.later(() => this.#begin({ ...round }), error.retryAfterMs)
-        } else round.onBroken()
+        } else round.onBroken(error)
       },
     )
   }

@@ -15,6 +15,8 @@ export interface HistoryPortion {
 export interface HistoryUpdate {
   readonly seq: number
   readonly from: string
+  /** The sender's user, as the application's `authorize` names it; absent if it names none. */
+  readonly user?: string | undefined
   /** Server's clock, ms since the epoch. */
   readonly acceptedAt: number
   /** A Yjs update in base64. */

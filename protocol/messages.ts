@@ -165,6 +165,8 @@ export type DownFrame =
 export interface Welcome {
   readonly type: 'welcome'
   readonly window: string
+  /** The client's user, as the application names it; absent if it names none. */
+  readonly user?: string | undefined
   readonly cursor: string
   readonly recovered: boolean
   /** HTTP version of the window's requests: a proxy names it by `Via` (RFC 9110, 7.6.3). */

@@ -14,6 +14,7 @@ export const statuses = {
   aborted: 400,
   'no-session': 401,
   'session-expired': 401,
+  'other-user': 401,
   'invitation-invalid': 401,
   'invitation-expired': 401,
   'foreign-host': 403,

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type FakeStream, messageOf, settled } from '../testing.ts'
+import { HttpError } from '../transports/http.ts'
 import { BusyError, RefusedError } from '../transports/transport.ts'
 import { draftOf, openCoordinator, openShared, type ShownState, shownAt } from './testing.ts'
 
@@ -332,6 +333,32 @@ test('a draft that failed for an unknown reason ends its member; the others keep
   assert.deepEqual([stream.sent, first.heard.answers, first.heard.closings.length], [['w1-1'], [], 1])
   stream.message(1)
   assert.deepEqual([second.heard.messages, second.heard.closings], [[1], []])
+})
+
+test('a draft that another session may not send ends all members, which open the stream anew', async () => {
+  const { stream, streams, first, second, newest } = openShared(2)
+  first.send('w1-1')
+  await stream.fail('w1-1', new HttpError({ status: 401, text: '{"code":"other-user"}' }))
+  for (const { heard } of [first, second]) assert.equal(heard.closings.length, 1)
+  assert.ok(stream.isClosed())
+  second.join({ window: 'w2' })
+  newest().welcome({ user: 'ben' })
+  assert.deepEqual([streams.length, second.heard.frames.at(-1)], [2, 'welcome w2 life:0 recovered'])
+})
+
+test('if the stream is welcomed as another user, nothing of its members goes over it, and they begin anew', () => {
+  const { window, newest } = openCoordinator()
+  const first = window()
+  const second = window()
+  first.join()
+  newest().welcome({ user: 'ann' })
+  first.send('w1-1')
+  assert.deepEqual(newest().sent, ['w1-1'])
+  second.join({ window: 'w2', channels: 'other' })
+  newest().welcome({ user: 'ben' })
+  assert.deepEqual(newest().sent, [])
+  const codes = [first, second].map(({ heard }) => heard.closings.map(({ code }) => code))
+  assert.deepEqual(codes, [['overflow'], []])
 })
 
 test('sends nothing more from a window that left', async () => {

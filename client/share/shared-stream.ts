@@ -17,7 +17,7 @@ import { type Cancel, nothingPlanned, type Timers } from '../../protocol/time.ts
 import { Connection } from '../connection.ts'
 import { Outbox, pendingDraft, plainPolicy } from '../outbox.ts'
 import { keepShownMs, ShownWindows } from '../shown-windows.ts'
-import { asClosing } from '../transports/http.ts'
+import { asClosing, type HttpError } from '../transports/http.ts'
 import { type Closing, lost, type Opening, RefusedError, type WebTransport } from '../transports/transport.ts'
 import { Tail } from './tail.ts'
 
@@ -48,9 +48,9 @@ const usualChannels = 64
 /** Changes in the number of windows within this time are reported together. */
 const togetherMs = 20
 
-const logTruncated: Closing = {
+const begunAnew: Closing = {
   code: 'overflow',
-  sentence: "The log does not reach back to the shared connection's position; this window resumes by itself.",
+  sentence: 'The shared connection has begun anew; this window resumes by itself.',
   retryAfterMs: 0,
 }
 
@@ -210,9 +210,11 @@ export class SharedStream {
   /** Also called when a poll lost its place. */
   #welcomed({ connection, channels, cursor }: Upstream, welcome: Welcome): void {
     const head = parseCursor(welcome.cursor) ?? { epoch: '', seq: 0 }
-    if (welcome.recovered && this.#tail?.epoch === head.epoch) this.#tail.carry(channels)
+    // What the members have sent was written by the user whom they know.
+    const isSameUser = this.#welcome?.user === welcome.user
+    if (isSameUser && welcome.recovered && this.#tail?.epoch === head.epoch) this.#tail.carry(channels)
     else {
-      if (this.#tail) this.#dropWhere(({ phase }) => phase !== 'waiting', logTruncated)
+      if (this.#tail) this.#dropWhere(({ phase }) => phase !== 'waiting', begunAnew)
       if (this.#members.size === 0) return
       // After a snapshot welcome, each member fetches what it lacks.
       const reached = this.#tail?.cursor ?? cursor
@@ -228,7 +230,11 @@ export class SharedStream {
   }
 
   #sendOver(member: Member, { mode, uplink }: Connection): void {
-    member.queue.connect(uplink.send, mode.maxInFlight, () => this.#drop(member, sendFailed))
+    member.queue.connect(uplink.send, mode.maxInFlight, (error) => {
+      // Otherwise the stream is of a session that is no more.
+      const isOwn = (error as Partial<HttpError>).status !== 401
+      this.#dropWhere((one) => !isOwn || one === member, sendFailed)
+    })
   }
 
   #ended(upstream: Upstream, closing: Closing): void {

@@ -91,19 +91,20 @@ export function createPostUplink(
   platform?: { readonly send: Send },
 ): OpenTransport {
   const ending = new AbortController()
-  const messages = `/messages?${pick(query, 'key')}`
-  const heartbeat = `/heartbeat?${pick(query, 'window', 'key')}`
   const http = new Http(base, ending.signal, usualTimeoutMs, platform)
-  const awareness = `/awareness?${pick(query, 'window', 'key', 'opening')}`
+  // The welcome adds the user.
+  const ask = <Answer>(path: string, content: object | undefined, ...names: readonly string[]) =>
+    http.post<Answer>(`/${path}?${pick(query, ...names)}`, content)
   const beat = createReports(ending.signal)
   const show = createReports(ending.signal)
-  const last: { stored?: Promise<Stored> | undefined; volatile?: Promise<Stored> | undefined } = {}
+  /** The newest sending, of stored messages and of volatile ones. */
+  const last: Record<string, Promise<Stored> | undefined> = {}
 
   async function post(draft: Draft, before: Promise<Stored> | undefined): Promise<Stored> {
     try {
       // When idle, the request leaves synchronously.
       if (before) await before.catch(throwIfBusy)
-      return (await http.post<Stored>(messages, draft)) as Stored
+      return (await ask<Stored>('messages', draft)) as Stored
     } catch (error) {
       throw asSendingError(error)
     }
@@ -111,7 +112,7 @@ export function createPostUplink(
 
   return {
     send(draft) {
-      const order = draft.volatile ? 'volatile' : 'stored'
+      const order = String(draft.volatile)
       const sent = post(draft, last[order])
       const free = () => {
         if (last[order] === sent) last[order] = undefined
@@ -121,8 +122,9 @@ export function createPostUplink(
       return sent
     },
     // A report of windows must not replace an answer.
-    beat: (given) => beat(given?.at === undefined ? '' : 'answer', () => http.post(heartbeat, given)),
-    sendAwareness: (shown) => show(`${shown.window} ${shown.channel}`, () => http.post(awareness, shown)),
+    beat: (given) => beat(given?.at === undefined ? '' : 'answer', () => ask('heartbeat', given, 'window')),
+    sendAwareness: (shown) =>
+      show(`${shown.window} ${shown.channel}`, () => ask('awareness', shown, 'window', 'opening')),
     close: () => ending.abort(),
   }
 }
@@ -150,7 +152,7 @@ export function sendLast(
     if (bytes > maxLastBytes) break
     lines += `${JSON.stringify(draft)}\n`
   }
-  const address = `${base}/messages?${pick(proof, 'key')}`
+  const address = `${base}/messages?${pick(proof)}`
   if (lines !== '') postLast(address, lines, platform, token)
 }
 
@@ -213,17 +215,18 @@ function createReports(ending: AbortSignal) {
  */
 export function postLeave({ base, mode, query }: Opening, platform: Platform, isForGood = false): void {
   if (!isForGood && mode.isPush) return
-  const given = pick(query, 'window', 'key', 'opening')
+  const given = pick(query, 'window', 'opening')
   if (isForGood) given.set('gone', '')
   postLast(`${base}/leave?${given}`, null, platform)
 }
 
-/** Parameters of the stream that a separate request repeats, and always its ticket. */
+/** Parameters of the stream that a separate request repeats, and always those that say whose it is. */
 export function pick(
   query: Iterable<[name: string, value: string]>,
   ...names: readonly string[]
 ): URLSearchParams {
-  return new URLSearchParams([...query].filter(([name]) => name === 'ticket' || names.includes(name)))
+  const picked = ['key', 'ticket', 'user', ...names]
+  return new URLSearchParams([...query].filter(([name]) => picked.includes(name)))
 }
 
 /**
@@ -236,7 +239,7 @@ export function askClock(
 ): void {
   const sent = now()
   const http = new Http(base, new AbortController().signal, usualTimeoutMs, platform)
-  http.get<{ readonly at: number }>(`/clock?${pick(query, 'key')}`).then(
+  http.get<{ readonly at: number }>(`/clock?${pick(query)}`).then(
     ({ answer: { at }, receivedAt }) => onFrame({ type: 'clock', sent, received: at, at }, receivedAt),
     () => undefined,
   )

@@ -7,6 +7,7 @@ import { asClosing, createPostUplink, postLeave } from './http.ts'
 import {
   browser,
   type ChosenTransport,
+  closingOf,
   type Opening,
   type OpenTransport,
   type Platform,
@@ -60,7 +61,7 @@ export function openStream(
       onFrame(frame, receivedAt)
       if (frame.type !== 'bye') return
       source.close()
-      onClose({ code: frame.code, sentence: frame.message, retryAfterMs: frame.retryAfterMs })
+      onClose(closingOf(frame))
     })
   }
   source.addEventListener('error', (event) => {

@@ -58,7 +58,7 @@ function openStreaming(opening: Opening, platform = browser): OpenTransport {
       body: body.readable,
       signal: ending.signal,
     }
-    return platform.fetch(`${base}${path}?${pick(query, 'window', 'key')}`, request)
+    return platform.fetch(`${base}${path}?${pick(query, 'window')}`, request)
   }
 
   function end(closing: Closing): void {

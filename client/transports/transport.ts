@@ -3,6 +3,7 @@
 import {
   type AwarenessReport,
   type BeatReport,
+  type Bye,
   type ByeCode,
   byeCodes,
   type DownFrame,
@@ -205,13 +206,17 @@ function errorFor({ code, message, retryAfterMs }: Refused): Error {
 }
 
 export function closingFrom(frame: DownFrame, unanswered: number): Closing | null {
-  if (frame.type === 'bye' && frame.code in byeCodes) {
-    return { code: frame.code, sentence: frame.message, retryAfterMs: frame.retryAfterMs }
-  }
+  if (frame.type === 'bye' && frame.code in byeCodes) return closingOf(frame)
   if (frame.type !== 'refused' || frame.id !== null || unanswered > 0) return null
   const { code, message, retryAfterMs = null } = frame
   // A server that does not know a frame keeps the stream.
   if (code === 'bad-frame') return null
-  if (code === 'draining') return { code, sentence: message, retryAfterMs }
-  return { code: retryAfterMs === null ? 'refused' : 'lost', sentence: message, retryAfterMs }
+  const failure = retryAfterMs === null ? 'refused' : 'lost'
+  return { code: code === 'draining' ? code : failure, sentence: message, retryAfterMs }
 }
+
+export const closingOf = ({ code, message: sentence, retryAfterMs }: Bye): Closing => ({
+  code,
+  sentence,
+  retryAfterMs,
+})

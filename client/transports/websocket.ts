@@ -48,7 +48,7 @@ function openWebSocket(opening: Opening, platform = browser): OpenTransport {
   }
 
   async function connectIfReachable(): Promise<void> {
-    const isReachable = await touch(`${base}/clock?${pick(query, 'key')}`, ending.signal, platform)
+    const isReachable = await touch(`${base}/clock?${pick(query)}`, ending.signal, platform)
     if (isReachable || ending.signal.aborted) connect()
     else onClose(lost)
   }

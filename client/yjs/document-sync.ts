@@ -6,7 +6,7 @@ import { type ChannelHandle, type Page, RefusedError } from '../connect.ts'
 import { mergingPolicy } from '../document-policy.ts'
 import type { Link } from '../link.ts'
 import { attempt } from '../listeners.ts'
-import { isInFlight, type OutboxListener, type PendingDraft } from '../outbox.ts'
+import { isInFlight, type OutboxListener, otherUser, type PendingDraft } from '../outbox.ts'
 import {
   applyUpdates,
   bodyOf,
@@ -98,6 +98,10 @@ export class DocumentSync {
   /** The draft of the updates that the newest comparison found missing. */
   #difference: Draft | null = null
   #wasSaved: boolean
+  /** The connection's; see `Outbox`. */
+  #user: string | null | undefined
+  /** Some changes that may not be stored are another user's. */
+  #isMixed = false
   #timer: ReturnType<typeof setTimeout> | undefined
 
   constructor(doc: Y.Doc, options: SyncOptions, listener: SyncListener) {
@@ -108,7 +112,7 @@ export class DocumentSync {
     this.#start = start
     this.#uncertain = isEmpty(doc) ? 0 : 1
     this.#outboxListener = {
-      onOutbox: () => this.#tellSaved(),
+      onOutbox: () => this.#meet(),
       onStored: (draft) => this.#stored(draft),
       onRefused: (draft, sentence, code) => this.#refusedWith(draft, new RefusedError(code, sentence)),
       onAdopted: (drafts) => this.#applyEach(drafts.filter(this.#isOwn)),
@@ -238,10 +242,24 @@ export class DocumentSync {
     if (!outbox.policy.mergesUpdates) outbox.policy = mergingPolicy(outbox.policy, merging)
     outbox.listeners.add(this.#outboxListener)
     this.#link = link
+    this.#user ??= outbox.user
+    this.#meet()
     if (this.#phase !== 'caughtUp') outbox.paused.add(this.#options.channel)
     const held = outbox.drafts.held.map(({ draft }) => draft).filter(this.#isOwn)
     this.#uncertain += held.length
     this.#applyEach([...held, ...this.#waiting()])
+  }
+
+  #meet(): void {
+    const before = this.#user
+    const { user = before, others } = (this.#link as Link).outbox
+    this.#user = user
+    // Drafts of closed windows were applied before a user was known.
+    const isMixed = before === undefined ? others.some(({ draft }) => this.#isOwn(draft)) : !this.#wasSaved
+    if (user !== before && before !== null && isMixed) {
+      this.#isMixed = true
+      this.#suspect()
+    } else this.#tellSaved()
   }
 
   #resume(): void {
@@ -274,8 +292,8 @@ export class DocumentSync {
     if (isDifference) this.#difference = null
     // A comparison follows, or the refusal of the document was reported already.
     if (this.#phase !== 'caughtUp' && !(isDifference && this.refused)) return
-    // The update builds on a refused one, or on one that only a former log had.
-    if (error.code === 'update-gap' && !isDifference) void this.#compare()
+    // The update builds on a refused one, or on one that only a former log had; or it may be stored nevertheless.
+    if (error.code === 'other-user' || (error.code === 'update-gap' && !isDifference)) void this.#compare()
     else this.#refuse(error)
   }
 
@@ -299,6 +317,7 @@ export class DocumentSync {
 
   #tellSaved(): void {
     const isSaved = this.unsaved === 0
+    if (isSaved) this.#isMixed = false
     if (isSaved === this.#wasSaved) return
     this.#wasSaved = isSaved
     this.#listener.onSaved(isSaved)
@@ -375,6 +394,10 @@ export class DocumentSync {
 
   #caughtUp(difference: Difference | null): void {
     const turn = this.#enter('caughtUp')
+    if (difference && this.#isMixed) {
+      this.#refuse(otherUser)
+      return
+    }
     const draft = difference && this.#publishDifference(difference)
     // A listener may have disconnected.
     if (turn !== this.#turn) return

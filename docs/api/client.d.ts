@@ -154,13 +154,16 @@ declare class Outbox {
   readonly paused: Set<string>;
   policy: OutboxPolicy;
   keeper: OutboxKeeper | null;
+  others: readonly PendingDraft[];
+  user: string | null | undefined;
   constructor(options: OutboxOptions, policy: OutboxPolicy, listener: OutboxListener);
   get state(): OutboxState;
   get drafts(): Drafts;
   has(id: string): boolean;
   publish<K extends Kind>(channel: string, kind: K, body: Bodies[K], later?: readonly PendingDraft[]): Draft<K> | null;
   change({ tell, ...drafts }: Change): void;
-  connect(send: OpenTransport['send'], maxInFlight: number, onBroken: () => void): void;
+  isOthers({ user }: Pick<PendingDraft, 'user'>): boolean;
+  connect(send: OpenTransport['send'], maxInFlight: number, onBroken: (error: unknown) => void, user?: string | null): void;
   disconnect(): void;
   flush(): void;
   leave(): readonly Draft[];
@@ -234,6 +237,7 @@ declare const statuses: {
   readonly aborted: 400;
   readonly 'no-session': 401;
   readonly 'session-expired': 401;
+  readonly 'other-user': 401;
   readonly 'invitation-invalid': 401;
   readonly 'invitation-expired': 401;
   readonly 'foreign-host': 403;
@@ -590,6 +594,7 @@ interface DraftStoreParts {
   readonly predecessor: string | null;
   readonly channel: string | null;
   readonly mayTake: boolean;
+  readonly isOwn?: (one: UnstoredDraft) => boolean;
   readonly news: Pick<BroadcastChannel, 'postMessage' | 'onmessage' | 'close'>;
   readonly timers: Pick<Timers, 'now'>;
   readonly onLeft: (left: readonly UnstoredDraft[]) => void;
@@ -715,6 +720,7 @@ interface LinkState {
   readonly repairs: number;
   readonly behindMs: number | null;
   readonly clock: ClockReading | null;
+  readonly user: string | null | undefined;
 }
 interface MeanError {
   readonly standardError: number;
@@ -819,6 +825,7 @@ interface PendingDraft {
   leavesAt: number;
   readonly bytes: number;
   readonly edits: number;
+  user?: string | null | undefined;
   readonly parts?: readonly UpdateBody[];
   readonly isComplete?: boolean;
   readonly isOver?: boolean;
@@ -993,6 +1000,7 @@ interface Typed<Input, Output> {
 interface UnstoredDraft {
   readonly draft: Draft;
   readonly edits: number;
+  readonly user?: string | undefined;
 }
 interface UpdateBody {
   readonly digest?: string;
@@ -1011,6 +1019,7 @@ interface WebTransport {
 interface Welcome {
   readonly type: 'welcome';
   readonly window: string;
+  readonly user?: string | undefined;
   readonly cursor: string;
   readonly recovered: boolean;
   readonly http: WindowHttp;

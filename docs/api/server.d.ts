@@ -151,7 +151,7 @@ declare class Refusal extends Error {
   toJSON(): {
     readonly type: 'refused';
     readonly id: string | null;
-    readonly code: "aborted" | "application-failed" | "bad-channel" | "bad-frame" | "bad-query" | "bad-request" | "bad-shape" | "bad-update" | "declined" | "document-changed" | "document-deleted" | "document-full" | "draining" | "foreign-host" | "foreign-origin" | "headers-too-large" | "history-erased" | "id-taken" | "internal" | "invitation-expired" | "invitation-invalid" | "log-full" | "log-unavailable" | "no-session" | "no-stream" | "not-acceptable" | "not-found" | "not-invited-there" | "not-json" | "not-your-client" | "not-your-message" | "not-your-name" | "open-access" | "other-session" | "read-only-channel" | "read-only-invitation" | "reserved-name" | "session-expired" | "shared-document" | "silent" | "too-costly" | "too-fast" | "too-large" | "too-many-channels" | "too-many-connections" | "too-many-windows" | "too-much-begun" | "too-slow" | "update-gap" | "upgrade-required" | "wrong-method" | "wrong-type";
+    readonly code: "aborted" | "application-failed" | "bad-channel" | "bad-frame" | "bad-query" | "bad-request" | "bad-shape" | "bad-update" | "declined" | "document-changed" | "document-deleted" | "document-full" | "draining" | "foreign-host" | "foreign-origin" | "headers-too-large" | "history-erased" | "id-taken" | "internal" | "invitation-expired" | "invitation-invalid" | "log-full" | "log-unavailable" | "no-session" | "no-stream" | "not-acceptable" | "not-found" | "not-invited-there" | "not-json" | "not-your-client" | "not-your-message" | "not-your-name" | "open-access" | "other-session" | "other-user" | "read-only-channel" | "read-only-invitation" | "reserved-name" | "session-expired" | "shared-document" | "silent" | "too-costly" | "too-fast" | "too-large" | "too-many-channels" | "too-many-connections" | "too-many-windows" | "too-much-begun" | "too-slow" | "update-gap" | "upgrade-required" | "wrong-method" | "wrong-type";
     readonly message: string;
     readonly retryAfterMs?: number;
   };
@@ -327,6 +327,7 @@ declare const statuses: {
   readonly aborted: 400;
   readonly 'no-session': 401;
   readonly 'session-expired': 401;
+  readonly 'other-user': 401;
   readonly 'invitation-invalid': 401;
   readonly 'invitation-expired': 401;
   readonly 'foreign-host': 403;
@@ -598,6 +599,7 @@ interface DocumentThreads<Own extends Tasks> {
 interface DocumentUpdate {
   readonly seq: number;
   readonly from: string;
+  readonly user: string | undefined;
   readonly at: number;
   readonly update: Uint8Array;
 }
@@ -661,6 +663,7 @@ interface HistoryPortion {
 interface HistoryUpdate {
   readonly seq: number;
   readonly from: string;
+  readonly user?: string | undefined;
   readonly acceptedAt: number;
   readonly update: string;
 }

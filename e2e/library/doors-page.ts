@@ -20,7 +20,7 @@ function optionsFor(): ConnectOptions {
     ...(query.has('share') && {
       share: sharedConnection({ user, ...(query.get('share') === 'worker' && { worker }) }),
     }),
-    ...(query.has('drafts') && { drafts: keptDrafts({ user, onRefused }) }),
+    ...(query.has('drafts') && { drafts: keptDrafts({ user: query.get('kept') ?? user, onRefused }) }),
   }
 }
 

@@ -281,6 +281,26 @@ test('an open window sends what a closed one of the same user left', async (t) =
   ])
 })
 
+test('drafts of users who share a database wait for theirs: another neither sees nor sends them', async (t) => {
+  const server = await serve(t)
+  const window = await server.open('user=ada&drafts&kept=all')
+  await until(() => window.run(isOpen), 'the window is not open')
+  server.isOnline(false)
+  await window.run(publish, 'from ada')
+  await server.untilKept(window, 'all', 1)
+  await window.open(server.address('user=bob&drafts&kept=all&say=from bob'))
+  server.isOnline(true)
+  await untilHeard(window, [['from bob', 'bob']])
+  await until(async () => (await window.run(pending)) === 0, 'something is pending')
+  await server.untilKept(window, 'all', 1)
+  assert.deepEqual(await window.run(refusedBy), [])
+  await window.open(server.address('user=ada&drafts&kept=all'))
+  await untilHeard(window, [
+    ['from bob', 'bob'],
+    ['from ada', 'ada'],
+  ])
+})
+
 test('a closed connection leaves its drafts to another of the same user, though its page stays', async (t) => {
   const server = await serve(t)
   const closing = await server.open('user=ada&drafts')

@@ -432,11 +432,22 @@ class SendQueue {
 }
 
 export function welcomeTo(
-  { id, mode }: ClientIdentity,
+  { id, user, mode }: ClientIdentity,
   { head, recovered }: Pick<CatchUp, 'head' | 'recovered'>,
   { heartbeatMs, stateBytes, now }: Pick<SubscriberHub, 'heartbeatMs' | 'stateBytes' | 'now'>,
 ): Welcome {
   const cursor = formatCursor(head)
   const { http } = mode
-  return { type: 'welcome', window: id, cursor, recovered, http, heartbeatMs, at: now(), stateBytes }
+  const named = user !== undefined && { user }
+  return {
+    type: 'welcome',
+    window: id,
+    ...named,
+    cursor,
+    recovered,
+    http,
+    heartbeatMs,
+    at: now(),
+    stateBytes,
+  }
 }

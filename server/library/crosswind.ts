@@ -121,15 +121,18 @@ export interface DocumentUpdate {
   readonly seq: number
   /** Name of the sender. */
   readonly from: string
+  /** The sender's user, as `authorize` names it. */
+  readonly user: string | undefined
   /** When it was stored, ms since the epoch. */
   readonly at: number
   /** Update in Yjs' format. */
   readonly update: Uint8Array
 }
 
-const documentUpdate = ({ seq, from, acceptedAt, update }: HistoryUpdate): DocumentUpdate => ({
+const documentUpdate = ({ seq, from, user, acceptedAt, update }: HistoryUpdate): DocumentUpdate => ({
   seq,
   from,
+  user,
   at: acceptedAt,
   update: Buffer.from(update, 'base64'),
 })

@@ -40,5 +40,5 @@ export async function readHistory(
 function historyUpdate(message: Message): HistoryUpdate[] {
   if (!isKind(message, 'update')) return []
   const { seq, from, acceptedAt, body } = message
-  return [{ seq, from, acceptedAt, update: body.update }]
+  return [{ seq, from, user: body.user, acceptedAt, update: body.update }]
 }

@@ -68,6 +68,16 @@ export class Grant implements Rights {
     return (this.expiresAt !== null && this.expiresAt <= now) || this.isRevoked()
   }
 
+  /**
+   * A browser may have another session since the stream was opened, in which `user` was welcomed. Throws a `Refusal`
+   * (401 `other-user`) if this is another's; a client that was not told sends none.
+   */
+  mustBeOf(user: string | null): void {
+    if (!user || user === this.user) return
+    const sentence = `This was written by "${user}", but the session is now another user's; open the stream again, and send only what its user wrote.`
+    throw new Refusal('other-user', sentence)
+  }
+
   /** Call after slow work. Throws a `Refusal` (401 `session-expired`) if it has ended. */
   mustLast(now: number): void {
     if (this.hasEnded(now)) throw new Refusal('session-expired', sessionEnded)

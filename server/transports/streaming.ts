@@ -34,6 +34,7 @@ export const streaming: ServerTransport = (mounting) => {
       throw new Refusal('no-stream', sentence)
     }
     const grant = grantOf(ctx)
+    grant.mustBeOf(window.identity.user ?? null)
     const stream = () => hub.streamOf(name)
     const source = new Valve(bodyOf(ctx.req))
     const connection = connectionOf(ctx.req)

@@ -32,26 +32,33 @@ interface Poster extends DraftSender {
   readonly connection: object
 }
 
+/** Who a request says has sent it. */
+interface Claim {
+  readonly query: string
+  /** Of its key. */
+  readonly fingerprint: string | null
+  readonly user: string | null
+}
+
 /** Returns the handler for posted messages, for both HTTP versions. */
 export function mountUplink({ router, hub, bodies, admission, timers, limits }: UplinkParts) {
-  /**
-   * The last query of each connection, and the fingerprint of its key: a window sends the same
-   * query with each message.
-   */
-  const proofs = new WeakMap<object, { readonly query: string; readonly fingerprint: string | null }>()
+  /** The last query of each connection: a window sends the same query with each message. */
+  const claims = new WeakMap<object, Claim>()
 
-  function fingerprintIn(query: string, connection: object): string | null {
-    const known = proofs.get(connection)
-    if (known?.query === query) return known.fingerprint
-    const fingerprint = fingerprintFor(new URLSearchParams(query))
-    proofs.set(connection, { query, fingerprint })
-    return fingerprint
+  function claimIn(query: string, connection: object): Claim {
+    const known = claims.get(connection)
+    if (known?.query === query) return known
+    const fields = new URLSearchParams(query)
+    const claim = { query, fingerprint: fingerprintFor(fields), user: fields.get('user') }
+    claims.set(connection, claim)
+    return claim
   }
 
   /** Rejects with a `Refusal`. */
   async function handleMessage(request: AnyRequest, grant: Grant): Promise<Stored | readonly Answer[]> {
     const connection = connectionOf(request)
-    const fingerprint = fingerprintIn(request.url?.split('?', 2)[1] ?? '', connection)
+    const { fingerprint, user } = claimIn(request.url?.split('?', 2)[1] ?? '', connection)
+    grant.mustBeOf(user)
     const areLines = typeOf(request) === linesType
     if (!areLines) mustBeOfType(request, 'Messages', 'application/json')
     const text = await bodies.text(request, grant)
