@@ -84,6 +84,10 @@ class FakeConnection {
     for (const { onMessage } of this.subscribers) onMessage({ ...messageOf(this.newest), ...change })
   }
 
+  sendVolatile(data: unknown): void {
+    for (const { onVolatile } of this.subscribers) onVolatile?.({ ...messageOf(0), data })
+  }
+
   change(seq: number, data: unknown): void {
     this.newest += 1
     const change = { ...messageOf(this.newest), acceptedAt: 5, changes: seq, data }
@@ -212,6 +216,23 @@ test('what is published is pending until it comes; what is refused, until it is 
   assert.equal(room.getSnapshot(), before)
   await room.sendVolatile('typing')
   assert.ok((await turn()).includes('sends typing'))
+})
+
+test('volatile messages are heard from the end of the turn until nobody listens', async () => {
+  const { stores, connection, turn } = begin()
+  const heard: string[] = []
+  const off = stores.onVolatile<string>('room.1', ({ data }) => heard.push(data))
+  const offToo = stores.onVolatile<string>('room.1', ({ data }) => heard.push(`${data} too`))
+  assert.equal(connection.subscribers.size, 0)
+  await turn()
+  connection.sendVolatile('a')
+  offToo()
+  await turn()
+  connection.sendVolatile('b')
+  off()
+  await turn()
+  assert.deepEqual(heard, ['a', 'a too', 'b'])
+  assert.equal(connection.subscribers.size, 0)
 })
 
 test('after a gap a list has what follows; a message that was read back is not shown twice', async () => {

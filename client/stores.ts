@@ -12,6 +12,7 @@ import type {
   Place,
   RoomChange,
   RoomMessage,
+  VolatileMessage,
 } from './connect.ts'
 import { attempt, type Off } from './listeners.ts'
 import type { Outbox, OutboxListener } from './outbox.ts'
@@ -361,6 +362,28 @@ class PresenceList extends Shared<PresenceSnapshot<unknown>> {
   }
 }
 
+class VolatileReader extends Shared<Failing> {
+  readonly #name: string
+  readonly #onVolatile: (message: VolatileMessage<unknown>) => void
+
+  constructor(name: string, onVolatile: (message: VolatileMessage<unknown>) => void) {
+    super(noError)
+    this.#name = name
+    this.#onVolatile = onVolatile
+  }
+
+  protected begin(connection: Opened): void {
+    this.offs.push(
+      connection.open(this.#name).subscribe({
+        onMessage: nothingPlanned,
+        onVolatile: this.#onVolatile,
+        // The stores of the channel say it.
+        onError: nothingPlanned,
+      }),
+    )
+  }
+}
+
 class ConnectionStatus extends Shared<ConnectionSnapshot> {
   protected begin(connection: Opened): void {
     this.change(connection.state)
@@ -373,6 +396,7 @@ class ConnectionStatus extends Shared<ConnectionSnapshot> {
   }
 }
 
+const noError: Failing = { error: null }
 const noChannel: ChannelSnapshot<never> = {
   status: 'loading',
   messages: [],
@@ -408,6 +432,7 @@ export class Stores<Declared = unknown> {
   readonly #shared = new Map<string, Shared<never>>()
   #made: Crosswind<Declared> | null = null
   #holds = 0
+  #volatileReaders = 0
   /** Nobody holds the connection any more. */
   #isReleased = false
   #isSettling = false
@@ -457,6 +482,18 @@ export class Stores<Declared = unknown> {
       ...this.share(key, nobody, () => new PresenceList(name, nobody)),
       set: (state) => this.#live<PresenceList>(key)?.set(state),
     }
+  }
+
+  /** Calls the listener with each volatile message of a channel, until what it returns is called. */
+  onVolatile<Name extends DeclaredName<Declared>>(
+    name: Name,
+    listener: (message: VolatileMessage<DataOf<Declared, Name>>) => void,
+  ): Off
+  onVolatile<Data>(name: AnyName<Declared, Data>, listener: (message: VolatileMessage<Data>) => void): Off
+  onVolatile(name: string, listener: (message: never) => void): Off {
+    this.#volatileReaders += 1
+    const reader = new VolatileReader(name, listener as (message: VolatileMessage<unknown>) => void)
+    return this.share(`volatile ${this.#volatileReaders}`, noError, () => reader).subscribe(nothingPlanned)
   }
 
   /** For the package's other doors: a store of any kind. */

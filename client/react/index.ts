@@ -8,11 +8,12 @@ import {
   useContext,
   useEffect,
   useMemo,
+  useRef,
   useState,
   useSyncExternalStore,
 } from 'react'
 import type { DataOf, DeclaredName, OwnStateOf, SentOf, StateOf } from '../../protocol/declared.ts'
-import type { Crosswind } from '../connect.ts'
+import type { Crosswind, VolatileMessage } from '../connect.ts'
 import {
   type ChannelOptions,
   type ChannelSnapshot,
@@ -87,6 +88,16 @@ export function usePresence<State>(name: string): UsedPresence<State> {
   return useMemo(() => ({ ...snapshot, set }), [snapshot, set])
 }
 
+/** Calls the newest listener with each volatile message of a channel while the component is mounted. */
+export function useVolatile<Data>(name: string, listener: (message: VolatileMessage<Data>) => void): void {
+  const stores = useStores()
+  const newest = useRef(listener)
+  useEffect(() => {
+    newest.current = listener
+  })
+  useEffect(() => stores.onVolatile<Data>(name, (message) => newest.current(message)), [stores, name])
+}
+
 /** The state of the connection, `opening` until it is made. */
 export function useConnection(): ConnectionSnapshot & Pick<ConnectionStore, 'retry'> {
   const { connection } = useStores()
@@ -104,8 +115,12 @@ export interface DeclaredHooks<Declared> {
   usePresence<Name extends DeclaredName<Declared>>(
     name: Name,
   ): UsedPresence<StateOf<Declared, Name>, OwnStateOf<Declared, Name>>
+  useVolatile<Name extends DeclaredName<Declared>>(
+    name: Name,
+    listener: (message: VolatileMessage<DataOf<Declared, Name>>) => void,
+  ): void
 }
 
-/** The same hooks: `export const { useChannel, usePresence } = hooksOf<typeof channels>()`. */
+/** The same hooks: `export const { useChannel, usePresence, useVolatile } = hooksOf<typeof channels>()`. */
 export const hooksOf = <Declared>(): DeclaredHooks<Declared> =>
-  ({ useChannel, usePresence }) as DeclaredHooks<Declared>
+  ({ useChannel, usePresence, useVolatile }) as DeclaredHooks<Declared>

@@ -187,6 +187,8 @@ declare class Stores<Declared = unknown> {
   channel<Data>(name: AnyName<Declared, Data>, options?: ChannelOptions<Data>): ChannelStore<Data>;
   presence<Name extends DeclaredName<Declared>>(name: Name): PresenceStore<StateOf<Declared, Name>, OwnStateOf<Declared, Name>>;
   presence<State>(name: AnyName<Declared, State>): PresenceStore<State>;
+  onVolatile<Name extends DeclaredName<Declared>>(name: Name, listener: (message: VolatileMessage<DataOf<Declared, Name>>) => void): Off;
+  onVolatile<Data>(name: AnyName<Declared, Data>, listener: (message: VolatileMessage<Data>) => void): Off;
   share<Snapshot extends Failing>(key: string, initial: Snapshot, make: () => Shared<Snapshot>): Store<Snapshot>;
   hold(): Off;
 }

@@ -8,15 +8,16 @@ declare function useDocument(name: string): DocumentSnapshot;
 declare function usePresence<State>(name: string): UsedPresence<State>;
 declare function useStore<Snapshot>({ subscribe, getSnapshot, getServerSnapshot }: Store<Snapshot>): Snapshot;
 declare function useStores(): Stores;
+declare function useVolatile<Data>(name: string, listener: (message: VolatileMessage<Data>) => void): void;
 declare namespace document_d_exports {
   export { useDocument };
 }
 declare namespace index_d_exports {
-  export { ConnectionProvider, ConnectionProviderProps, DeclaredHooks, UsedChannel, UsedPresence, hooksOf, useChannel, useConnection, usePresence, useStore, useStores };
+  export { ConnectionProvider, ConnectionProviderProps, DeclaredHooks, UsedChannel, UsedPresence, hooksOf, useChannel, useConnection, usePresence, useStore, useStores, useVolatile };
 }
 export { index_d_exports as ".", document_d_exports as "./document" };
 import { ChannelOptions, ChannelSnapshot, ChannelStore, ConnectionSnapshot, ConnectionStore, PresenceSnapshot, PresenceStore, Store, Stores } from "@crosswind/client/stores";
-import { Crosswind } from "@crosswind/client";
+import { Crosswind, VolatileMessage } from "@crosswind/client";
 import { DocumentSnapshot } from "@crosswind/client/document-store";
 import { ReactElement, ReactNode } from "react";
 interface ConnectionProviderProps<Declared> {
@@ -26,6 +27,7 @@ interface ConnectionProviderProps<Declared> {
 interface DeclaredHooks<Declared> {
   useChannel<Name extends DeclaredName<Declared>>(name: Name, options?: ChannelOptions<DataOf<Declared, Name>>): UsedChannel<DataOf<Declared, Name>, SentOf<Declared, Name>>;
   usePresence<Name extends DeclaredName<Declared>>(name: Name): UsedPresence<StateOf<Declared, Name>, OwnStateOf<Declared, Name>>;
+  useVolatile<Name extends DeclaredName<Declared>>(name: Name, listener: (message: VolatileMessage<DataOf<Declared, Name>>) => void): void;
 }
 interface Typed<Input, Output> {
   readonly '~standard': {

@@ -166,10 +166,10 @@ test('the client is small, and smaller over one transport or without rooms', asy
   assert.ok(sizes.all <= 15_080)
   assert.ok(sizes.sse <= 13_340)
   assert.ok(sizes.follow <= 12_330)
-  assert.ok(sizes.followSse <= 10_660)
+  assert.ok(sizes.followSse <= 10_590)
   assert.ok(sizes.sharing <= sizes.all + 6_210)
   assert.ok(sizes.drafts <= sizes.all + 2_960)
-  assert.ok(sizes.stores <= sizes.all + 1_760)
+  assert.ok(sizes.stores <= sizes.all + 1_830)
 })
 
 test('errors have the same class in all entry points of the client', async () => {

@@ -1,11 +1,17 @@
 // The script of a page in StrictMode whose components a test mounts, replaces and unmounts.
 
-import { StrictMode, Suspense, use } from 'react'
+import { StrictMode, Suspense, use, useState } from 'react'
 import { flushSync } from 'react-dom'
 import { createRoot } from 'react-dom/client'
 import { type Crosswind, connect } from '../../client/connect.ts'
 import { useDocument } from '../../client/react/document.ts'
-import { ConnectionProvider, useChannel, useConnection, usePresence } from '../../client/react/index.ts'
+import {
+  ConnectionProvider,
+  useChannel,
+  useConnection,
+  usePresence,
+  useVolatile,
+} from '../../client/react/index.ts'
 import { Shared } from '../../client/stores.ts'
 
 interface Said {
@@ -16,6 +22,8 @@ function Chat({ name }: { readonly name: string }) {
   const { status, messages, pending, hasEarlier, loadEarlier, publish, drop, sendVolatile } =
     useChannel<Said>(name, { limit: 5 })
   const { states, set } = usePresence<string>(name)
+  const [typing, setTyping] = useState('')
+  useVolatile<Said>(name, ({ data }) => setTyping(data.text))
   door.loadEarlier = loadEarlier
   door.show = set
   door.publish = (text) => void publish({ text }).catch(() => undefined)
@@ -30,6 +38,7 @@ function Chat({ name }: { readonly name: string }) {
         </button>
       ))}
       <b>{[...states.values()].sort().join(' ')}</b>
+      <s>{typing}</s>
     </section>
   )
 }

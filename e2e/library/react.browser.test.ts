@@ -144,6 +144,8 @@ test('an own message is shown at once, then in the list, never twice; a refused 
   )
   await page.run(() => window.hooks?.sendVolatile('typing'))
   assert.equal(await heard, 'typing')
+  await other.sendVolatile({ text: 'typing, too' })
+  await untilShown('#room-1 s', 'typing, too')
 })
 
 test('clients are shown while a component is mounted, and documents are shared', async (t) => {
@@ -193,8 +195,8 @@ test('a thousand components that come and go leave no channel, no listener and n
   await untilChannels(['room.stays'])
   const later = await figures()
   t.diagnostic(JSON.stringify({ before, later }))
-  // The stores of a channel, its presence and the connection.
-  assert.deepEqual(await page.countObjects(() => window.hooks?.prototypes() ?? []), [3, 1])
+  // The stores of a channel, its presence, its volatile messages and the connection.
+  assert.deepEqual(await page.countObjects(() => window.hooks?.prototypes() ?? []), [4, 1])
   assert.ok(later.listeners <= before.listeners + 10)
   // Compiled code remains.
   assert.ok(later.heapBytes < before.heapBytes + 1_000_000)
