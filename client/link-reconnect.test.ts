@@ -383,6 +383,33 @@ test('a refused stream looks lost: after the second time the session is checked'
   assert.equal(streams.length, 2)
 })
 
+test('a server that knows the session no longer, once it is back: it is renewed, and the stream is tried at once', async () => {
+  let isAway = true
+  let renewals = 0
+  const { time, streams, newest } = openLink({
+    async renewSession() {
+      if (isAway) throw new Error('no answer')
+      renewals += 1
+    },
+  })
+  newest().welcome()
+  async function lose() {
+    newest().end()
+    await settled()
+    for (const before = streams.length; streams.length === before && renewals === 0; ) time.advance(100)
+  }
+  for (let losses = 0; losses < 6; losses += 1) await lose()
+  isAway = false
+  const before = streams.length
+  newest().end()
+  await settled()
+  assert.deepEqual([renewals, streams.length], [1, before + 1])
+  // What is refused again is not the session's fault.
+  newest().end()
+  await settled()
+  assert.equal(streams.length, before + 1)
+})
+
 for (const code of ['refused', 'uninvited'] as const) {
   test(`after "${code}" the session is renewed and the stream tried at once; refused again, it is tried slowly in the same mode`, async () => {
     let renewals = 0

@@ -24,7 +24,7 @@ import type { Sleeper, WakeUp } from './browser-services.ts'
 import { Connection } from './connection.ts'
 import { Fallback, type FallbackReason } from './fallback.ts'
 import type { LinkClock } from './link-clock.ts'
-import { bytesOf, isInFlight, type Outbox, type OutboxListener } from './outbox.ts'
+import { bytesOf, isInFlight, type Outbox, type OutboxListener, otherUser } from './outbox.ts'
 import { Retry } from './retry.ts'
 import { ShownWindows } from './shown-windows.ts'
 import { asClosing, sendLast } from './transports/http.ts'
@@ -150,8 +150,10 @@ export class Link implements Sleeper {
   #isClosed = false
   /** Since the last welcome. */
   #losses = 0
-  /** The session was renewed after a refusal, and nothing was welcomed since: another one is final. */
+  /** The session was renewed, and nothing was welcomed since: a refusal is final. */
   #isRenewed = false
+  /** Whether the next welcome may be another user's: otherwise the window would go on as somebody whom it does not show. */
+  mayChangeUser = false
   #repairs = 0
   #state: Omit<LinkState, 'clock' | 'behindMs'> | null = null
 
@@ -348,6 +350,15 @@ export class Link implements Sleeper {
       this.#reopen()
       return
     }
+    const { user = null } = welcome
+    const isAnother = this.outbox.isAnother(user)
+    if (isAnother && !this.mayChangeUser) {
+      const { code, message } = otherUser
+      this.#leave()
+      this.#denied({ code: 'refused', sentence: message, retryAfterMs: null }, otherUser)
+      return
+    }
+    this.mayChangeUser = false
     this.#losses = 0
     this.#isRenewed = false
     this.#fallback.opened(connection.mode, welcome.http)
@@ -357,8 +368,6 @@ export class Link implements Sleeper {
     if (before !== null && !welcome.recovered) this.#listener.onMissed?.(before, welcome.cursor)
     const send: OpenTransport['send'] = (draft) =>
       uplink.send(draft).finally(this.#openBesideIfLate(connection))
-    const { user = null } = welcome
-    const wasUser = this.outbox.user
     this.outbox.connect(
       send,
       connection.mode.maxInFlight,
@@ -367,11 +376,7 @@ export class Link implements Sleeper {
       user,
     )
     this.#clock?.askOver(connection, welcome.at, receivedAt)
-    this.#awareness.sendOver(
-      (report) => uplink.sendAwareness(report),
-      welcome.stateBytes,
-      Boolean(wasUser) && wasUser !== user,
-    )
+    this.#awareness.sendOver((report) => uplink.sendAwareness(report), welcome.stateBytes, isAnother)
     // Otherwise the server would keep a client that is lost before it can answer the first heartbeat.
     uplink.beat()
     this.#report('open', { spokenHttp: welcome.http })
@@ -452,9 +457,14 @@ export class Link implements Sleeper {
     if (isAtOnce) this.#retry.startOver()
     this.#retryIn(isAtOnce ? 0 : this.#retry.pauseMs(closing, livedMs !== null), closing.sentence)
     this.#losses += 1
-    if (this.#losses !== lossesBeforeSessionCheck) return
+    if (this.#losses < lossesBeforeSessionCheck) return
+    const onLetIn = () => {
+      if (this.#isRenewed) return
+      this.#isRenewed = true
+      this.open()
+    }
     // The server is known to be unreachable.
-    this.#checkSession(closing, nothingPlanned, nothingPlanned)
+    this.#checkSession(closing, onLetIn, nothingPlanned)
   }
 
   #waitOffline(): void {

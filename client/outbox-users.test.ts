@@ -8,6 +8,7 @@ import { keptPolicy, mergingPolicy } from './document-policy.ts'
 import { DraftKeeper } from './draft-keeper.ts'
 import { Outbox, type OutboxPolicy, plainPolicy, usualBounds } from './outbox.ts'
 import { createBrowser, mode, openLink, settled } from './testing.ts'
+import type { RefusedError } from './transports/transport.ts'
 
 const merged = (policy: OutboxPolicy) =>
   mergingPolicy(policy, {
@@ -228,12 +229,37 @@ test('the link’s state names the user, its last request too, and another user 
   newest().welcome({ user: 'ann' })
   assert.deepEqual(newest().reports, [{ state: 'Ann is here' }])
   link.switchMode(mode('websocket/1.1'))
+  link.mayChangeUser = true
   newest().welcome({ user: 'ben' })
   assert.deepEqual([heard.newest?.user, newest().reports], ['ben', []])
   newest().end()
   publish('a')
   link.close()
   assert.deepEqual(last, ['key=k1&user=ben'])
+})
+
+test('a window does not go on as another user by itself, but as its own once that is back', async () => {
+  const denied: unknown[] = []
+  const { link, newest, heard, time, publish, streams } = openLink({
+    onDenied: (error) => void denied.push((error as RefusedError).code),
+  })
+  newest().welcome({ user: 'ann' })
+  newest().end()
+  publish('a')
+  const reopen = () => {
+    for (const before = streams.length; streams.length === before; ) time.advance(250)
+  }
+  for (const user of ['ben', null]) {
+    reopen()
+    newest().welcome(user === null ? {} : { user })
+    await settled()
+    assert.deepEqual([heard.newest?.status, heard.newest?.user, newest().sent], ['waiting', 'ann', []])
+  }
+  assert.deepEqual(denied, ['other-user', 'other-user'])
+  reopen()
+  newest().welcome({ user: 'ann' })
+  assert.deepEqual([heard.newest?.status, newest().sent.length], ['open', 1])
+  link.close()
 })
 
 test('requests beside a stream name the user who was welcomed', () => {

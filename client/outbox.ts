@@ -130,10 +130,7 @@ interface SendRound {
 }
 
 /** Of what cannot be sent any more. */
-export const otherUser = /* @__PURE__ */ new RefusedError(
-  'other-user',
-  'Another user has signed in, and must write this anew.',
-)
+export const otherUser = /* @__PURE__ */ new RefusedError('other-user', 'Another user has signed in.')
 
 const utf8 = new TextEncoder()
 /** Size of the value as JSON; 0 for what JSON lacks, such as undefined. */
@@ -231,6 +228,11 @@ export class Outbox {
     this.#sendMore()
     this.keeper?.changed(this.#round !== null)
     this.report()
+  }
+
+  /** Whether a connection of this user would be another's than the last. */
+  isAnother(user: string | null): boolean {
+    return Boolean(this.user) && user !== this.user
   }
 
   /** Whether another user than the connection's wrote it. */

@@ -74,10 +74,12 @@ export function differenceOf(
 
 const isUpdate = <One extends Draft>(draft: One): draft is One & Draft<'update'> => draft.kind === 'update'
 
-/** As `encodeStateAsUpdate`, without the updates that Yjs has set aside, which the server would refuse. */
+/**
+ * As `encodeStateAsUpdate`, without the updates that Yjs has set aside, which the server would refuse, and, beyond what
+ * is `known`, without deleted content: an `UndoManager` keeps it, so that a change that is too large could not be undone.
+ */
 function encodeIntegrated(doc: Y.Doc, known?: Uint8Array): Uint8Array {
-  const update = Y.encodeStateAsUpdate(doc, known)
-  if (pendingIn(doc) === '') return update
+  if (!known && pendingIn(doc) === '') return Y.encodeStateAsUpdate(doc)
   const copy = new Y.Doc()
   Y.applyUpdate(copy, Y.encodeStateAsUpdate(doc))
   copy.store.pendingStructs = null

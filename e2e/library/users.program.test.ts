@@ -7,6 +7,7 @@ import type { ConnectOptions, RefusedError } from '../../client/connect.ts'
 import { keptDrafts } from '../../client/drafts.ts'
 import { CrosswindProvider } from '../../client/yjs.ts'
 import { modes } from '../../protocol/modes.ts'
+import { nothingPlanned } from '../../protocol/time.ts'
 import { createNodePlatform } from '../clients/client.ts'
 import { connectHttp } from '../clients/http-client.ts'
 import { MemoryIndexedDb } from './memory-indexeddb.ts'
@@ -32,8 +33,24 @@ async function startSignedIn(t: TestContext, by: string | null) {
     },
   })
   const { crosswind } = server
+  function open(options: Partial<ConnectOptions> = {}) {
+    const connection = server.open(options)
+    let stopped = Promise.withResolvers<void>()
+    connection.on('error', ({ code }) => {
+      assert.equal(code, 'other-user')
+      stopped.resolve()
+    })
+    /** Once the connection has stopped because another user has signed in, goes on as that one. */
+    const goOn = async () => {
+      await stopped.promise
+      stopped = Promise.withResolvers()
+      await connection.retry()
+    }
+    return { connection, goOn }
+  }
   return {
     ...server,
+    open,
     signIn(by: string | null) {
       user = by
     },
@@ -54,7 +71,7 @@ async function startSignedIn(t: TestContext, by: string | null) {
     },
     text: async () => String((await crosswind.document('doc.1')).getText('t')),
     openRoom(options: Partial<ConnectOptions> = {}) {
-      const connection = server.open(options)
+      const { connection, goOn } = open(options)
       const room = connection.channel<string>('room.1')
       /** Resolves to `stored`, or to the code of the refusal. */
       const say = (data: string) =>
@@ -64,7 +81,7 @@ async function startSignedIn(t: TestContext, by: string | null) {
         )
       const until = (user: string | null) =>
         untilState(connection, (state) => state.status === 'open' && state.user === user)
-      return { connection, say, until }
+      return { connection, goOn, say, until }
     },
   }
 }
@@ -72,7 +89,7 @@ async function startSignedIn(t: TestContext, by: string | null) {
 for (const { name, uplink } of modes.filter(({ http }) => http === '1.1'))
   test(`over ${name}, what waits for one user is not sent as the next`, async (t) => {
     const server = await startSignedIn(t, 'ann')
-    const { say, until, connection } = server.openRoom({ modes: [name] })
+    const { say, until, connection, goOn } = server.openRoom({ modes: [name] })
     await until('ann')
     assert.equal(await say('one'), 'stored')
     server.isOnline(false)
@@ -81,6 +98,7 @@ for (const { name, uplink } of modes.filter(({ http }) => http === '1.1'))
     server.signIn('ben')
     server.isOnline(true)
     assert.equal(await two, 'other-user')
+    await goOn()
     await until('ben')
     assert.equal(await say('three'), 'stored')
     // The stream stays open.
@@ -155,10 +173,11 @@ test('a streamed body in another session than its stream’s is refused', async 
 
 test('a document’s unsent changes are not sent by another user, who may open it anew', async (t) => {
   const server = await startSignedIn(t, 'ann')
-  const connection = server.open()
+  const { connection, goOn } = server.open()
   const open = () => {
     const provider = new CrosswindProvider('', 'doc.1', new Y.Doc(), { connection })
     t.after(() => provider.destroy())
+    provider.on('connection-error', nothingPlanned)
     return provider
   }
   const write = ({ doc }: CrosswindProvider, text: string) => doc.getText('t').insert(0, text)
@@ -170,6 +189,7 @@ test('a document’s unsent changes are not sent by another user, who may open i
   server.signIn('ben')
   const refused = refusal(first)
   server.isOnline(true)
+  await goOn()
   assert.equal(await refused, 'other-user')
   assert.deepEqual([first.saved, await server.text()], [false, 'a'])
   first.destroy()
@@ -184,9 +204,10 @@ test('a document’s unsent changes are not sent by another user, who may open i
 test('a document whose changes are kept is sent by their user, once back', async (t) => {
   new MemoryIndexedDb().install(t)
   const server = await startSignedIn(t, 'ann')
-  const connection = server.open({ drafts: keptDrafts({ user: 'all' }) })
+  const { connection, goOn } = server.open({ drafts: keptDrafts({ user: 'all' }) })
   const provider = new CrosswindProvider('', 'doc.1', new Y.Doc(), { connection })
   t.after(() => provider.destroy())
+  provider.on('connection-error', nothingPlanned)
   const text = provider.doc.getText('t')
   text.insert(0, 'a')
   await provider.whenSaved()
@@ -195,10 +216,12 @@ test('a document whose changes are kept is sent by their user, once back', async
   server.signIn('ben')
   const refused = refusal(provider)
   server.isOnline(true)
+  await goOn()
   assert.equal(await refused, 'other-user')
   const saved = new Promise<void>((resolve) => provider.once('saved', () => resolve()))
   server.signIn('ann')
   server.cut()
+  await goOn()
   await saved
   const writers = await Array.fromAsync(server.crosswind.history('doc.1'), ({ user }) => user)
   assert.deepEqual([await server.text(), writers], ['ba', ['ann', 'ann']])
@@ -206,9 +229,10 @@ test('a document whose changes are kept is sent by their user, once back', async
 
 test('what two users have written in one document offline is sent by neither', async (t) => {
   const server = await startSignedIn(t, 'ann')
-  const connection = server.open()
+  const { connection, goOn } = server.open()
   const provider = new CrosswindProvider('', 'doc.1', new Y.Doc(), { connection })
   t.after(() => provider.destroy())
+  provider.on('connection-error', nothingPlanned)
   const text = provider.doc.getText('t')
   text.insert(0, 'a')
   await provider.whenSaved()
@@ -222,6 +246,7 @@ test('what two users have written in one document offline is sent by neither', a
     server.signIn(then)
     const refused = refusal(provider)
     server.isOnline(true)
+    await goOn()
     assert.equal(await refused, 'other-user')
   }
   assert.equal(await server.text(), 'a')

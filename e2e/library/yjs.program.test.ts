@@ -203,6 +203,22 @@ test('an update that is too large is refused, and joined ones are taken apart', 
   assert.ok(isEqual(await crosswind.document('doc.1'), provider.doc))
 })
 
+test('an update that is too large is undone, although an UndoManager keeps what it deletes', async (t) => {
+  const { crosswind, provide } = await startDocuments(t, { limits: { maxMessageBytes: 4000 } })
+  const provider = provide()
+  const text = provider.doc.getText('t')
+  const undo = new Y.UndoManager(text)
+  await synced(provider)
+  const refused = refusal(provider)
+  text.insert(0, 'y'.repeat(5000))
+  assert.equal(await refused, 'too-large')
+  undo.undo()
+  await new Promise((resolve) => provider.once('saved', resolve))
+  text.insert(0, 'z')
+  await new Promise((resolve) => provider.once('saved', resolve))
+  assert.equal(String((await crosswind.document('doc.1')).getText('t')), 'z')
+})
+
 test('an update with a hole, one of another kind and one of a wrong shape are refused', async (t) => {
   const { open, crosswind } = await startDocuments(t)
   const doc = new Y.Doc()
