@@ -353,9 +353,8 @@ export class Link implements Sleeper {
     const { user = null } = welcome
     const isAnother = this.outbox.isAnother(user)
     if (isAnother && !this.mayChangeUser) {
-      const { code, message } = otherUser
       this.#leave()
-      this.#denied({ code: 'refused', sentence: message, retryAfterMs: null }, otherUser)
+      this.#denied({ code: 'refused', sentence: otherUser.message, retryAfterMs: null }, otherUser)
       return
     }
     this.mayChangeUser = false
