@@ -57,12 +57,13 @@ test('samples of JSON are JSON', () => {
 const surroundings = `
 declare const app: import('koa')
 declare const authorize: 'everyone'
-declare const bans: { readonly add: (user: string) => Promise<void> }
+declare const bans: Record<'add' | 'has', (user: string) => Promise<boolean>>
 declare const caller: import('@crosswind/server').Caller
 declare const cert: string
 declare const channels: Readonly<Record<string, import('@crosswind/server').ChannelRule>>
 declare const doc: import('yjs').Doc
 declare const faye: any
+declare const file: File
 declare const fastify: import('fastify').FastifyInstance
 declare const key: string
 declare const log: { snapshot(channels: Set<string>): Promise<{ messages: any[] }> }

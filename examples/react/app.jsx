@@ -1,11 +1,15 @@
 // A chat: messages, earlier ones, who types, and what is not sent yet.
 
 import { connect } from '@crosswind/client'
+import { sharedConnection } from '@crosswind/client/share'
 import { ConnectionProvider, useChannel, useConnection, usePresence } from '@crosswind/react'
+
+// One connection for all tabs: over HTTP/1.1, as here, a browser opens six to a host.
+const share = sharedConnection({ user: 'all' }) // with users, the one who is signed in
 
 export function App() {
   return (
-    <ConnectionProvider connect={() => connect(new URL('/realtime', location))}>
+    <ConnectionProvider connect={() => connect(new URL('/realtime', location), { share })}>
       <Chat room="room.1" />
       <State />
     </ConnectionProvider>
