@@ -135,7 +135,8 @@ async function openTwo(t: TestContext, words: string) {
 
 test('what others wrote after the last message read is counted, also from 100 messages back', async (t) => {
   const { countUnread } = await load(t, 'unread.mjs')
-  const { crosswind, open } = await start(t)
+  const channels = { 'room.*': { kind: 'json', changes: 'server' } } as const
+  const { crosswind, open } = await start(t, { channels })
   const publish = (user: string, channel = 'room.1') => crosswind.publish(channel, 'text', { user })
   const { seq: last } = await publish('bob')
   await publish('bob', 'room.2')
