@@ -21,7 +21,10 @@ import { RefusedError } from './transports/transport.ts'
 
 /** A value that changes, as `useSyncExternalStore` of React and Svelte take it. Its methods are bound. */
 export interface Store<Snapshot> {
-  /** Calls the listener at once and after each change. */
+  /**
+   * Calls the listener at once and after a change; after further changes in the same turn of the event loop, once, at
+   * its end.
+   */
   subscribe(listener: (snapshot: Snapshot) => void): Off
   /** The same object until it changes. */
   getSnapshot(): Snapshot
@@ -117,7 +120,12 @@ interface Failing {
 export abstract class Shared<Snapshot extends Failing> {
   #snapshot: Snapshot
   readonly #listeners = new Set<(snapshot: Snapshot) => void>()
+  #timers: Pick<Timers, 'later'> = browserTimers
   #hasBegun = false
+  /** The listeners were called in this turn of the event loop. */
+  #hasTold = false
+  /** It has changed since. */
+  #isDue = false
   /** What `end` calls. */
   protected readonly offs: Off[] = []
 
@@ -141,9 +149,10 @@ export abstract class Shared<Snapshot extends Failing> {
     return () => this.#listeners.delete(entry)
   }
 
-  start(connect: () => Opened): void {
+  start(connect: () => Opened, timers: Pick<Timers, 'later'>): void {
     if (this.#hasBegun) return
     this.#hasBegun = true
+    this.#timers = timers
     try {
       this.begin(connect())
     } catch (error) {
@@ -157,6 +166,18 @@ export abstract class Shared<Snapshot extends Failing> {
 
   protected change(part: Partial<Snapshot>): void {
     this.#snapshot = { ...this.#snapshot, ...part }
+    this.#isDue = this.#hasTold
+    if (this.#hasTold) return
+    // Many messages may come in one turn, with microtasks between: React gives up if it renders for each.
+    this.#hasTold = true
+    this.#timers.later(() => {
+      this.#hasTold = false
+      if (this.#isDue) this.#tell()
+    }, 0)
+    this.#tell()
+  }
+
+  #tell(): void {
     for (const listener of [...this.#listeners]) attempt(() => listener(this.#snapshot))
   }
 
@@ -574,7 +595,7 @@ export class Stores<Declared = unknown> {
       this.#made?.close()
       this.#made = null
     }
-    for (const shared of this.#shared.values()) shared.start(() => this.#connected())
+    for (const shared of this.#shared.values()) shared.start(() => this.#connected(), this.#timers)
   }
 }
 

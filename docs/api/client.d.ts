@@ -7,7 +7,7 @@ declare abstract class Shared<Snapshot extends Failing> {
   get snapshot(): Snapshot;
   get isWatched(): boolean;
   watch(listener: (snapshot: Snapshot) => void): Off;
-  start(connect: () => Opened): void;
+  start(connect: () => Opened, timers: Pick<Timers, 'later'>): void;
   end(): void;
   protected change(part: Partial<Snapshot>): void;
   protected abstract begin(connection: Opened): void;
