@@ -240,6 +240,58 @@ test('what is published is pending until it comes; what is refused, until it is 
   assert.ok((await turn()).includes('sends typing'))
 })
 
+test('what waits is withdrawn when it is dropped; what was sent stays, in its place', async () => {
+  const { stores, connection, turn } = begin()
+  const room = stores.channel('room.1')
+  const errors: unknown[] = []
+  room.subscribe(({ pending }) => errors.push(...pending.map(({ error }) => error)))
+  await turn()
+  const { outbox } = connection
+  const [sent, later, waits] = ['sent', 'later', 'waits'].map(
+    (data) => outbox.publish('room.1', 'json', { data })?.id ?? '',
+  ) as [string, string, string]
+  outbox.connect(() => new Promise(() => undefined), 2, nothingPlanned)
+  for (const id of [sent, waits, later]) room.drop(id)
+  const shown = () => room.getSnapshot().pending.map(({ data }) => data)
+  assert.deepEqual(shown(), ['sent', 'later'])
+  outbox.disconnect()
+  room.drop(sent)
+  await turn()
+  assert.deepEqual(shown(), ['sent', 'later'])
+  assert.ok(errors.every((error) => error === undefined))
+})
+
+test('of another user’s messages, those that are kept for that user are no longer pending', async () => {
+  const { stores, connection, turn } = begin()
+  const room = stores.channel('room.1')
+  room.subscribe(nothingPlanned)
+  await turn()
+  const { outbox } = connection
+  const connectAs = (user: string) =>
+    outbox.connect(() => new Promise(() => undefined), 2, nothingPlanned, user)
+  const shown = () => room.getSnapshot().pending.map(({ data, error }) => [data, error?.code])
+  connectAs('ann')
+  outbox.publish('room.1', 'json', { data: 'lost' })
+  connectAs('ben')
+  assert.deepEqual(shown(), [['lost', 'other-user']])
+  const keep = nothingPlanned
+  outbox.keeper = {
+    state: { persisted: 0, canPersist: true },
+    changed: keep,
+    connected: keep,
+    flush: keep,
+    close: keep,
+  }
+  outbox.publish('room.1', 'json', { data: 'kept' })
+  connectAs('ann')
+  assert.deepEqual(shown(), [['lost', 'other-user']])
+  connectAs('ben')
+  assert.deepEqual(shown(), [
+    ['lost', 'other-user'],
+    ['kept', undefined],
+  ])
+})
+
 test('volatile messages are heard from the end of the turn until nobody listens', async () => {
   const { stores, connection, turn } = begin()
   const heard: string[] = []

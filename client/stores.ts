@@ -62,7 +62,10 @@ export interface ChannelSnapshot<Data, Sent = Data> {
 export interface ChannelStore<Data, Sent = Data> extends Store<ChannelSnapshot<Data, Sent>> {
   /** See `Room#publish`. What is refused stays in `pending` as long as anybody subscribes. */
   publish(data: Sent): Promise<{ readonly seq: number }>
-  /** Removes a refused message from `pending`. */
+  /**
+   * Removes a refused message from `pending`, and withdraws one that waits and was never sent: its `publish` rejects
+   * with `withdrawn`. Any other stays.
+   */
   drop(id: string): void
   /** See `Room#change`. */
   change(seq: number, data: Sent): Promise<{ readonly seq: number }>
@@ -235,7 +238,9 @@ class ChannelList extends Shared<ChannelSnapshot<unknown>> {
       onStored: ({ id }, seq) => this.#mark(id, { seq }),
       onRefused: ({ id }, sentence, code) => {
         // With `drafts` it may be sent later all the same.
-        if (!outbox.has(id)) this.#mark(id, { error: new RefusedError(code, sentence) })
+        if (outbox.has(id)) return
+        if (code === 'withdrawn' || outbox.others.some(({ draft }) => draft.id === id)) this.#own.delete(id)
+        else this.#mark(id, { error: new RefusedError(code, sentence) })
       },
     }
     outbox.listeners.add(listener)
@@ -276,8 +281,8 @@ class ChannelList extends Shared<ChannelSnapshot<unknown>> {
   }
 
   drop(id: string): void {
-    this.#own.delete(id)
-    this.change()
+    this.#outbox?.withdraw(id)
+    if (this.#own.get(id)?.error && this.#own.delete(id)) this.change()
   }
 
   #follow(channel: OpenChannel, from: string): void {

@@ -168,6 +168,7 @@ declare class Outbox {
   flush(): void;
   leave(): readonly Draft[];
   refuse(error: RefusedError, channel?: string): void;
+  withdraw(id: string): void;
   close(): readonly Draft[];
   complete(pending: PendingDraft): Draft;
   report(): void;
@@ -1084,7 +1085,7 @@ type PresenceEvents<State = unknown> = {
 };
 type Random = () => number;
 type RefusalCode = keyof typeof statuses;
-type RefusedCode = RefusalCode | `${number}` | 'outbox-full' | 'refused' | 'uninvited';
+type RefusedCode = RefusalCode | `${number}` | 'outbox-full' | 'refused' | 'uninvited' | 'withdrawn';
 type RoomChange<Data> = DataChange<Data>;
 type RoomEvents<Data> = {
   readonly message: (message: RoomMessage<Data>) => void;
