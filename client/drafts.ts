@@ -65,8 +65,8 @@ function keptOutbox(options: OutboxOptions, listener: OutboxListener, { name, da
     ...listener,
     onRefused(draft, sentence, code) {
       if (draft.from === window) listener.onRefused(draft, sentence, code)
-      // It is kept for that user.
-      else if (draft.kind !== 'update' && code !== 'other-user') {
+      // It is kept for that user, or was dropped by this one.
+      else if (draft.kind !== 'update' && code !== 'other-user' && code !== 'withdrawn') {
         const { id, channel, body } = draft
         const data = 'data' in body && draft.kind === 'json' ? body.data : body
         const error = new RefusedError(code, sentence)

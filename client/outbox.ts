@@ -293,6 +293,14 @@ export class Outbox {
     this.#end(({ draft }) => !channel || draft.channel === channel, error, this.policy.denied)
   }
 
+  /** Ends a draft that waits and was never sent; any other stays. */
+  withdraw(id: string): void {
+    this.#end(
+      ({ draft, state }) => draft.id === id && state === 'waiting',
+      new RefusedError('withdrawn', 'Withdrawn.'),
+    )
+  }
+
   /** Stops saving and notifying, and leaves as a page does that is ending. */
   close(): readonly Draft[] {
     this.keeper?.close()

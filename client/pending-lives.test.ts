@@ -26,12 +26,12 @@ const busyMs = 50
 interface Fate {
   readonly data: string
   /** The answer that came, if one did. */
-  answer: 'none' | 'stored' | 'refused'
+  answer: 'none' | 'stored' | 'refused' | 'withdrawn'
   /** It has been in the list. */
   isShown: boolean
   /** It is in the log before the messages that the list began with. */
   isBefore: boolean
-  /** Dropped by the user, or lost in a gap: it need not be anywhere. */
+  /** Dropped or withdrawn by the user, or lost in a gap: it need not be anywhere. */
   isGone: boolean
 }
 
@@ -52,7 +52,9 @@ class Life {
   readonly #failures: unknown[] = []
   readonly #answers = new Map<string, PromiseWithResolvers<{ readonly seq: number }>>()
   #store: ChannelStore<unknown>
-  #settle: () => void = nothingPlanned
+  readonly #planned: (() => void)[] = []
+  /** What the subscriber was told last. */
+  #told: ChannelSnapshot<unknown> | null = null
   // The server
   #log: RoomMessage<unknown>[] = []
   #seq = 0
@@ -85,7 +87,7 @@ class Life {
     } as unknown as OpenChannel
     const connection = { open: () => channel } as unknown as Crosswind
     const later = (run: () => void) => {
-      this.#settle = run
+      this.#planned.push(run)
       return nothingPlanned
     }
     this.#store = new Stores(() => connection, { timers: { later } }).channel('room.1', { limit })
@@ -95,7 +97,7 @@ class Life {
     for (let count = this.#below(3); count > 0; count -= 1) this.#publish()
     this.#store.subscribe((snapshot) => this.#hear(snapshot))
     // The subscription takes effect after the turn.
-    this.#settle()
+    this.#endTurn()
     await settled()
     this.#failures.length = 0
   }
@@ -118,6 +120,7 @@ class Life {
       () => this.#disconnect(),
       () => this.#time.advance(busyMs),
       () => this.#drop(),
+      () => this.#endTurn(),
       () => this.#random() < 0.2 && this.#gap(),
       () => this.#random() < 0.2 && this.#deny(),
     ]
@@ -140,6 +143,7 @@ class Life {
       await settled()
     }
     while (this.#position < this.#seq) this.#stream()
+    this.#endTurn()
     const snapshot = this.#store.getSnapshot()
     this.#check(snapshot)
     assert.deepEqual(
@@ -191,13 +195,23 @@ class Life {
   }
 
   #drop(): void {
-    const refused = this.#store.getSnapshot().pending.filter(({ error }) => error)
-    const one = refused[this.#below(refused.length)]
+    const { pending } = this.#store.getSnapshot()
+    const one = pending[this.#below(pending.length)]
     const fate = one && this.#fates.get(String(one.data))
     if (!one || !fate) return
     this.story.push(`drops ${one.data}`)
-    fate.isGone = true
+    const draft = this.#outbox.drafts.pending.find((other) => other.draft.id === one.id)
+    if (draft?.state === 'waiting') fate.answer = 'withdrawn'
+    // Any other stays.
+    fate.isGone ||= Boolean(one.error) || fate.answer === 'withdrawn'
     this.#store.drop(one.id)
+  }
+
+  /** The subscriber is told what has changed since the first change in this turn. */
+  #endTurn(): void {
+    this.story.push('the turn ends')
+    for (const run of this.#planned.splice(0)) run()
+    assert.equal(this.#told, this.#store.getSnapshot())
   }
 
   // The server
@@ -257,6 +271,7 @@ class Life {
     this.story.push('connects')
     this.#outbox.connect(
       (draft) => {
+        if (this.#fateOf(draft)?.answer === 'withdrawn') this.#failures.push(`${draft.id} was withdrawn`)
         const { promise, resolve, reject } = Promise.withResolvers<Stored>()
         this.#sends.push({ draft, answer: null, resolve, reject })
         return promise
@@ -324,6 +339,7 @@ class Life {
   // Invariants
 
   #hear(snapshot: ChannelSnapshot<unknown>): void {
+    this.#told = snapshot
     try {
       this.#check(snapshot)
     } catch (error) {
@@ -355,7 +371,7 @@ class Life {
   }
 }
 
-test('whatever happens, an own message is pending until it is in the list, or is refused', async () => {
+test('whatever happens, an own message is pending until it is in the list, refused or withdrawn', async () => {
   for (let seed = firstSeed; seed < firstSeed + lives; seed += 1) {
     const life = new Life(createSeededRandom(seed))
     try {

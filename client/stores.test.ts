@@ -173,6 +173,28 @@ test('a list has the newest messages, loses its oldest, and grows by what is loa
   assert.deepEqual([...new Set(heard)], ['loading', 'ready'])
 })
 
+test('a burst is told twice: its first message at once, the others at the end of the turn', async () => {
+  const { stores, connection, turn } = begin()
+  const room = stores.channel('room.1')
+  const told: string[] = []
+  room.subscribe(({ messages }) => told.push(messages.map(({ data }) => data).join(' ')))
+  for (let turns = 0; turns < 3; turns += 1) await turn()
+  told.length = 0
+  connection.publish()
+  assert.deepEqual(told, ['1 2 3 4 5 6 7 8 9 10 11'])
+  connection.publish()
+  connection.change(12, 'twelve')
+  connection.publish({ seq: 14, data: 'new' })
+  assert.equal(told.length, 1)
+  assert.equal(room.getSnapshot().messages.length, 13)
+  await turn()
+  assert.deepEqual(told.slice(1), ['1 2 3 4 5 6 7 8 9 10 11 twelve new'])
+  await turn()
+  assert.equal(told.length, 2)
+  connection.publish()
+  assert.equal(told.length, 3)
+})
+
 test('a list has messages as they were changed and erased', async () => {
   const { stores, connection, turn } = begin()
   const room = stores.channel('room.1', { limit: 2 })
@@ -216,6 +238,58 @@ test('what is published is pending until it comes; what is refused, until it is 
   assert.equal(room.getSnapshot(), before)
   await room.sendVolatile('typing')
   assert.ok((await turn()).includes('sends typing'))
+})
+
+test('what waits is withdrawn when it is dropped; what was sent stays, in its place', async () => {
+  const { stores, connection, turn } = begin()
+  const room = stores.channel('room.1')
+  const errors: unknown[] = []
+  room.subscribe(({ pending }) => errors.push(...pending.map(({ error }) => error)))
+  await turn()
+  const { outbox } = connection
+  const [sent, later, waits] = ['sent', 'later', 'waits'].map(
+    (data) => outbox.publish('room.1', 'json', { data })?.id ?? '',
+  ) as [string, string, string]
+  outbox.connect(() => new Promise(() => undefined), 2, nothingPlanned)
+  for (const id of [sent, waits, later]) room.drop(id)
+  const shown = () => room.getSnapshot().pending.map(({ data }) => data)
+  assert.deepEqual(shown(), ['sent', 'later'])
+  outbox.disconnect()
+  room.drop(sent)
+  await turn()
+  assert.deepEqual(shown(), ['sent', 'later'])
+  assert.ok(errors.every((error) => error === undefined))
+})
+
+test('of another user’s messages, those that are kept for that user are no longer pending', async () => {
+  const { stores, connection, turn } = begin()
+  const room = stores.channel('room.1')
+  room.subscribe(nothingPlanned)
+  await turn()
+  const { outbox } = connection
+  const connectAs = (user: string) =>
+    outbox.connect(() => new Promise(() => undefined), 2, nothingPlanned, user)
+  const shown = () => room.getSnapshot().pending.map(({ data, error }) => [data, error?.code])
+  connectAs('ann')
+  outbox.publish('room.1', 'json', { data: 'lost' })
+  connectAs('ben')
+  assert.deepEqual(shown(), [['lost', 'other-user']])
+  const keep = nothingPlanned
+  outbox.keeper = {
+    state: { persisted: 0, canPersist: true },
+    changed: keep,
+    connected: keep,
+    flush: keep,
+    close: keep,
+  }
+  outbox.publish('room.1', 'json', { data: 'kept' })
+  connectAs('ann')
+  assert.deepEqual(shown(), [['lost', 'other-user']])
+  connectAs('ben')
+  assert.deepEqual(shown(), [
+    ['lost', 'other-user'],
+    ['kept', undefined],
+  ])
 })
 
 test('volatile messages are heard from the end of the turn until nobody listens', async () => {
@@ -277,6 +351,14 @@ test('a client is shown from the first subscription, whenever its state is set, 
   connection.presence.tell('change')
   assert.notEqual(getSnapshot(), before)
   assert.deepEqual([...getSnapshot().states], [['w2', 'Bob']])
+  await turn()
+  let times = 0
+  subscribe(() => (times += 1))()
+  const offToo = subscribe(() => (times += 1))
+  for (let news = 0; news < 10; news += 1) connection.presence.tell('change')
+  await turn()
+  offToo()
+  assert.equal(times, 4)
   connection.presence.tell('refused', 'too large')
   assert.equal(getSnapshot().error, 'too large')
   set('A')

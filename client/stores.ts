@@ -21,7 +21,10 @@ import { RefusedError } from './transports/transport.ts'
 
 /** A value that changes, as `useSyncExternalStore` of React and Svelte take it. Its methods are bound. */
 export interface Store<Snapshot> {
-  /** Calls the listener at once and after each change. */
+  /**
+   * Calls the listener at once and after a change; after further changes in the same turn of the event loop, once, at
+   * its end.
+   */
   subscribe(listener: (snapshot: Snapshot) => void): Off
   /** The same object until it changes. */
   getSnapshot(): Snapshot
@@ -59,7 +62,10 @@ export interface ChannelSnapshot<Data, Sent = Data> {
 export interface ChannelStore<Data, Sent = Data> extends Store<ChannelSnapshot<Data, Sent>> {
   /** See `Room#publish`. What is refused stays in `pending` as long as anybody subscribes. */
   publish(data: Sent): Promise<{ readonly seq: number }>
-  /** Removes a refused message from `pending`. */
+  /**
+   * Removes a refused message from `pending`, and withdraws one that waits and was never sent: its `publish` rejects
+   * with `withdrawn`. Any other stays.
+   */
   drop(id: string): void
   /** See `Room#change`. */
   change(seq: number, data: Sent): Promise<{ readonly seq: number }>
@@ -117,7 +123,12 @@ interface Failing {
 export abstract class Shared<Snapshot extends Failing> {
   #snapshot: Snapshot
   readonly #listeners = new Set<(snapshot: Snapshot) => void>()
+  #timers: Pick<Timers, 'later'> = browserTimers
   #hasBegun = false
+  /** The listeners were called in this turn of the event loop. */
+  #hasTold = false
+  /** It has changed since. */
+  #isDue = false
   /** What `end` calls. */
   protected readonly offs: Off[] = []
 
@@ -141,9 +152,10 @@ export abstract class Shared<Snapshot extends Failing> {
     return () => this.#listeners.delete(entry)
   }
 
-  start(connect: () => Opened): void {
+  start(connect: () => Opened, timers: Pick<Timers, 'later'>): void {
     if (this.#hasBegun) return
     this.#hasBegun = true
+    this.#timers = timers
     try {
       this.begin(connect())
     } catch (error) {
@@ -157,6 +169,18 @@ export abstract class Shared<Snapshot extends Failing> {
 
   protected change(part: Partial<Snapshot>): void {
     this.#snapshot = { ...this.#snapshot, ...part }
+    this.#isDue = this.#hasTold
+    if (this.#hasTold) return
+    // Many messages may come in one turn, with microtasks between: React gives up if it renders for each.
+    this.#hasTold = true
+    this.#timers.later(() => {
+      this.#hasTold = false
+      if (this.#isDue) this.#tell()
+    }, 0)
+    this.#tell()
+  }
+
+  #tell(): void {
     for (const listener of [...this.#listeners]) attempt(() => listener(this.#snapshot))
   }
 
@@ -214,7 +238,9 @@ class ChannelList extends Shared<ChannelSnapshot<unknown>> {
       onStored: ({ id }, seq) => this.#mark(id, { seq }),
       onRefused: ({ id }, sentence, code) => {
         // With `drafts` it may be sent later all the same.
-        if (!outbox.has(id)) this.#mark(id, { error: new RefusedError(code, sentence) })
+        if (outbox.has(id)) return
+        if (code === 'withdrawn' || outbox.others.some(({ draft }) => draft.id === id)) this.#own.delete(id)
+        else this.#mark(id, { error: new RefusedError(code, sentence) })
       },
     }
     outbox.listeners.add(listener)
@@ -255,8 +281,8 @@ class ChannelList extends Shared<ChannelSnapshot<unknown>> {
   }
 
   drop(id: string): void {
-    this.#own.delete(id)
-    this.change()
+    this.#outbox?.withdraw(id)
+    if (this.#own.get(id)?.error && this.#own.delete(id)) this.change()
   }
 
   #follow(channel: OpenChannel, from: string): void {
@@ -574,7 +600,7 @@ export class Stores<Declared = unknown> {
       this.#made?.close()
       this.#made = null
     }
-    for (const shared of this.#shared.values()) shared.start(() => this.#connected())
+    for (const shared of this.#shared.values()) shared.start(() => this.#connected(), this.#timers)
   }
 }
 

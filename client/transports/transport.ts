@@ -127,7 +127,7 @@ export const lost: Closing = {
  * The server's codes (PROTOCOL.md, "Refusals"), a status without one, and the client's own. A newer server
  * may send others.
  */
-export type RefusedCode = RefusalCode | `${number}` | 'outbox-full' | 'refused' | 'uninvited'
+export type RefusedCode = RefusalCode | `${number}` | 'outbox-full' | 'refused' | 'uninvited' | 'withdrawn'
 
 export class RefusedError extends Error {
   override readonly name = 'RefusedError'

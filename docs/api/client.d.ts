@@ -7,7 +7,7 @@ declare abstract class Shared<Snapshot extends Failing> {
   get snapshot(): Snapshot;
   get isWatched(): boolean;
   watch(listener: (snapshot: Snapshot) => void): Off;
-  start(connect: () => Opened): void;
+  start(connect: () => Opened, timers: Pick<Timers, 'later'>): void;
   end(): void;
   protected change(part: Partial<Snapshot>): void;
   protected abstract begin(connection: Opened): void;
@@ -170,6 +170,7 @@ declare class Outbox {
   flush(): void;
   leave(): readonly Draft[];
   refuse(error: RefusedError, channel?: string): void;
+  withdraw(id: string): void;
   close(): readonly Draft[];
   complete(pending: PendingDraft): Draft;
   report(): void;
@@ -1086,7 +1087,7 @@ type PresenceEvents<State = unknown> = {
 };
 type Random = () => number;
 type RefusalCode = keyof typeof statuses;
-type RefusedCode = RefusalCode | `${number}` | 'outbox-full' | 'refused' | 'uninvited';
+type RefusedCode = RefusalCode | `${number}` | 'outbox-full' | 'refused' | 'uninvited' | 'withdrawn';
 type RoomChange<Data> = DataChange<Data>;
 type RoomEvents<Data> = {
   readonly message: (message: RoomMessage<Data>) => void;

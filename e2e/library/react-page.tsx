@@ -1,6 +1,6 @@
 // The script of a page in StrictMode whose components a test mounts, replaces and unmounts.
 
-import { StrictMode, Suspense, use, useState } from 'react'
+import { StrictMode, Suspense, use, useEffect, useState } from 'react'
 import { flushSync } from 'react-dom'
 import { createRoot } from 'react-dom/client'
 import { type Crosswind, connect } from '../../client/connect.ts'
@@ -39,6 +39,19 @@ function Chat({ name }: { readonly name: string }) {
       ))}
       <b>{[...states.values()].sort().join(' ')}</b>
       <s>{typing}</s>
+    </section>
+  )
+}
+
+/** Notes the newest message in an effect, which renders it once more for each snapshot. */
+function Reader({ name }: { readonly name: string }) {
+  const { messages } = useChannel<Said>(name, { limit: 500 })
+  const [seen, setSeen] = useState(0)
+  useEffect(() => setSeen(messages.at(-1)?.seq ?? 0), [messages])
+  return (
+    <section id={name.replace('.', '-')}>
+      <p>{messages.map(({ data }) => data.text).join(' ')}</p>
+      <b>{seen}</b>
     </section>
   )
 }
@@ -94,13 +107,10 @@ const door = {
           <ConnectionProvider connect={open}>
             <Suspense fallback={<em>waiting</em>}>
               <Waiting />
-              {names.map((name) =>
-                name.startsWith('doc.') ? (
-                  <Page key={name + key} name={name} />
-                ) : (
-                  <Chat key={name + key} name={name} />
-                ),
-              )}
+              {names.map((name) => {
+                const Component = name.startsWith('doc.') ? Page : name === 'room.read' ? Reader : Chat
+                return <Component key={name + key} name={name} />
+              })}
             </Suspense>
             <State />
           </ConnectionProvider>

@@ -148,6 +148,24 @@ test('an own message is shown at once, then in the list, never twice; a refused 
   await untilShown('#room-1 s', 'typing, too')
 })
 
+test('an effect that notes the newest message survives a burst of them, also after the connection was cut', async (t) => {
+  const { say, cut, untilShown, untilChannels } = await serve(t)
+  await mount(['room.read'])
+  await untilChannels(['room.read'])
+  const texts = Array.from({ length: 260 }, (_nothing, place) => String(place + 1))
+  const sayAll = (some: readonly string[]) => Promise.all(some.map((text) => say('room.read', text)))
+  await sayAll(texts.slice(0, 130))
+  await untilShown('#room-read b', '130')
+  cut()
+  await sayAll(texts.slice(130))
+  await untilShown('#room-read b', '260')
+  await untilShown('#room-read p', texts.join(' '))
+  assert.deepEqual(
+    page.errors().filter((error) => !error.startsWith('Failed to load resource')),
+    [],
+  )
+})
+
 test('clients are shown while a component is mounted, and documents are shared', async (t) => {
   const { open, untilShown, crosswind } = await serve(t)
   await mount(['room.1', 'doc.1'])

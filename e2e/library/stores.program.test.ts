@@ -3,10 +3,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { documentStore } from '../../client/document-store.ts'
+import { keptDrafts } from '../../client/drafts.ts'
 import { type Store, Stores } from '../../client/stores.ts'
 import { nothingPlanned } from '../../protocol/time.ts'
 import { until } from '../browser/browser.ts'
-import { start } from './testing.ts'
+import { MemoryIndexedDb } from './memory-indexeddb.ts'
+import { start, untilState } from './testing.ts'
 
 const channels = { 'room.*': { kind: 'json' }, 'doc.*': { kind: 'yjs' } } as const
 
@@ -36,6 +38,65 @@ test('what is written to a document and a channel as the last subscription ends 
   assert.notEqual(again.snapshot.doc, page.snapshot.doc)
   assert.equal(again.snapshot.doc?.getText('text').toString(), 'last words')
   again.off()
+})
+
+test('a message that is dropped while it waits is never sent, and its publisher is told', async (t) => {
+  let isCut = false
+  const { open, cut, crosswind } = await start(t, { channels, cuts: () => isCut })
+  const stores = new Stores(() => open())
+  const room = stores.channel<string>('room.1')
+  const list = await shown(room, ({ status }) => status === 'ready')
+  const online = await shown(stores.connection, ({ status }) => status === 'open')
+  isCut = true
+  cut()
+  const offline = await shown(stores.connection, ({ status }) => status !== 'open')
+  const withdrawn = room.publish('withdrawn')
+  const sent = room.publish('sent')
+  const { snapshot, off } = await shown(room, ({ pending }) => pending.length === 2)
+  room.drop(snapshot.pending[0]?.id ?? '')
+  await assert.rejects(withdrawn, { name: 'RefusedError', code: 'withdrawn' })
+  assert.deepEqual(
+    room.getSnapshot().pending.map(({ data }) => data),
+    ['sent'],
+  )
+  isCut = false
+  await sent
+  const stored = await Array.fromAsync(crosswind.read('room.1'))
+  assert.deepEqual(
+    stored.map(({ data }) => data),
+    ['sent'],
+  )
+  for (const one of [list, online, offline, { off }]) one.off()
+})
+
+test('a message that a closed window left can be withdrawn: it is kept no longer, and not reported', async (t) => {
+  const database = new MemoryIndexedDb()
+  database.install(t)
+  let isCut = false
+  const { open, cut, origin } = await start(t, { channels, cuts: () => isCut })
+  const reported: unknown[] = []
+  const drafts = keptDrafts({ user: 'ada', onRefused: (_message, error) => reported.push(error) })
+  const kept = (holds: (count: number) => boolean) =>
+    database.until(`crosswind ${origin}/realtime ada`, 'drafts', holds)
+  const second = open({ drafts })
+  const room = new Stores(() => second).channel('room.1')
+  const list = await shown(room, ({ status }) => status === 'ready')
+  const first = open({ drafts })
+  const left = first.channel('room.1')
+  await untilState(first, ({ status }) => status === 'open')
+  isCut = true
+  cut()
+  for (const one of [first, second]) await untilState(one, ({ status }) => status !== 'open')
+  left.publish('left').catch(nothingPlanned)
+  await kept((count) => count === 1)
+  first.close()
+  const { snapshot, off } = await shown(room, ({ pending }) => pending.length === 1)
+  room.drop(snapshot.pending[0]?.id ?? '')
+  assert.deepEqual(room.getSnapshot().pending, [])
+  await kept((count) => count === 0)
+  assert.deepEqual(reported, [])
+  list.off()
+  off()
 })
 
 test('a channel, a presence and a document that may not be read say so, and the others go on', async (t) => {
