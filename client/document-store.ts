@@ -13,6 +13,8 @@ export interface DocumentSnapshot {
   readonly isSynced: boolean
   /** Whether all changes are stored. */
   readonly isSaved: boolean
+  /** See `CrosswindProvider#mayWrite`. */
+  readonly mayWrite: boolean | null
   /**
    * Why the newest changes were refused, the document cannot be read, or the application refuses this client;
    * null if none of these is so. A lost connection is no error.
@@ -25,6 +27,7 @@ const noDocument: DocumentSnapshot = {
   provider: null,
   isSynced: false,
   isSaved: true,
+  mayWrite: null,
   error: null,
 }
 
@@ -42,9 +45,9 @@ class SharedDocument extends Shared<DocumentSnapshot> {
     const provider = new CrosswindProvider('', this.#name, doc, { connection })
     let failure: unknown = null
     const show = () => {
-      const { synced: isSynced, saved: isSaved, refused } = provider
+      const { synced: isSynced, saved: isSaved, mayWrite, refused } = provider
       if (isSynced) failure = null
-      this.change({ doc, provider, isSynced, isSaved, error: refused ?? failure })
+      this.change({ doc, provider, isSynced, isSaved, mayWrite, error: refused ?? failure })
     }
     for (const event of ['sync', 'saved', 'refused'] as const) provider.on(event, show)
     provider.on('connection-error', (error) => {

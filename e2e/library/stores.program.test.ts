@@ -97,3 +97,18 @@ test('a refusal by the application is an error of a document until it lets the c
   const again = await shown(store, ({ isSynced, error }) => isSynced && error === null)
   for (const end of [off, offDenied, again.off]) end()
 })
+
+test('a document says whether its client may write to it', async (t) => {
+  const { open } = await start(t, { channels, authorize: () => ({ read: ['*'], write: ['doc.1'] }) })
+  const stores = new Stores(() => open({ token: () => 'ann' }))
+  for (const [name, mayWrite] of [
+    ['doc.1', true],
+    ['doc.2', false],
+  ] as const) {
+    const store = documentStore(stores, name)
+    assert.equal(store.getSnapshot().mayWrite, null)
+    const { snapshot, off } = await shown(store, ({ isSynced }) => isSynced)
+    assert.equal(snapshot.mayWrite, mayWrite)
+    off()
+  }
+})
