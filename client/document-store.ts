@@ -2,6 +2,7 @@
 
 import * as Y from 'yjs'
 import { type Opened, Shared, type Store, type Stores } from './stores.ts'
+import { RefusedError } from './transports/transport.ts'
 import { CrosswindProvider } from './yjs.ts'
 
 export interface DocumentSnapshot {
@@ -12,7 +13,12 @@ export interface DocumentSnapshot {
   readonly isSynced: boolean
   /** Whether all changes are stored. */
   readonly isSaved: boolean
-  /** Why the newest changes were refused, or the document cannot be read; null if all is well. */
+  /** See `CrosswindProvider#mayWrite`. */
+  readonly mayWrite: boolean | null
+  /**
+   * Why the newest changes were refused, the document cannot be read, or the application refuses this client;
+   * null if none of these is so. A lost connection is no error.
+   */
   readonly error: unknown
 }
 
@@ -21,6 +27,7 @@ const noDocument: DocumentSnapshot = {
   provider: null,
   isSynced: false,
   isSaved: true,
+  mayWrite: null,
   error: null,
 }
 
@@ -36,12 +43,20 @@ class SharedDocument extends Shared<DocumentSnapshot> {
     const doc = new Y.Doc()
     // A provider of a given connection needs no address.
     const provider = new CrosswindProvider('', this.#name, doc, { connection })
-    provider.on('sync', (isSynced) => this.change({ isSynced }))
-    provider.on('saved', (isSaved) => this.change(isSaved ? { isSaved, error: null } : { isSaved }))
-    provider.on('refused', (error) => this.fail(error))
-    provider.on('connection-error', (error) => this.fail(error))
+    let failure: unknown = null
+    const show = () => {
+      const { synced: isSynced, saved: isSaved, mayWrite, refused } = provider
+      if (isSynced) failure = null
+      this.change({ doc, provider, isSynced, isSaved, mayWrite, error: refused ?? failure })
+    }
+    for (const event of ['sync', 'saved', 'refused'] as const) provider.on(event, show)
+    provider.on('connection-error', (error) => {
+      // Otherwise the connection was lost, and will be opened again.
+      if (error instanceof RefusedError || !provider.shouldConnect) failure = error
+      show()
+    })
     this.offs.push(() => provider.destroy())
-    this.change({ doc, provider, isSynced: provider.synced })
+    show()
   }
 }
 

@@ -379,11 +379,12 @@ class PresenceList extends Shared<PresenceSnapshot<unknown>> {
 
   set(state: unknown): void {
     this.#own = state
-    if (this.snapshot.error) this.change({ error: null })
+    if (this.#presence && this.snapshot.error) this.change({ error: null })
     this.#presence?.set(state)
   }
 
   protected override fail(error: unknown): void {
+    this.#presence = null
     this.change({ ...nobody, error })
   }
 }

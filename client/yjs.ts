@@ -86,6 +86,8 @@ export class CrosswindProvider {
   readonly #bridge: AwarenessBridge
   /** Null while it is disconnected. */
   #channel: ChannelHandle | null = null
+  /** The newest. */
+  #follower: Follower | null = null
   #leave: () => void = ignore
   #status: ConnectionState['status'] | null = null
   #synced = false
@@ -142,6 +144,11 @@ export class CrosswindProvider {
     return this.#sync.refused
   }
 
+  /** Whether this client may write to the document, as of its newest read; null until then, and on older servers. */
+  get mayWrite(): boolean | null {
+    return this.#follower?.mayWrite ?? null
+  }
+
   /** Updates of this document that are not stored; several that were joined count as one. */
   get unsaved(): number {
     return this.#sync.unsaved
@@ -193,6 +200,7 @@ export class CrosswindProvider {
         refused: (error) => this.#emit('awareness-refused', error),
       },
     }
+    this.#follower = follower
     const channel = opened.follow(this.roomname, follower)
     this.#channel = channel
     const offs = [

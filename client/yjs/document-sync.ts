@@ -10,9 +10,11 @@ import { isInFlight, type OutboxListener, otherUser, type PendingDraft } from '.
 import {
   applyUpdates,
   bodyOf,
+  bytesIn,
   type Difference,
   differenceOf,
   isEmpty,
+  isUpdate,
   mergeUpdates,
   pendingIn,
 } from './updates.ts'
@@ -56,17 +58,20 @@ interface SyncListener {
  * - `closed`: when a channel is opened
  * - `joining`: when the stream's beginning is known, with what the page was sent
  * - `comparing`: now
- * - `newLog`: after a pause
+ * - `pausing`: after a pause, since the log was replaced, or changes were refused and others were made since
  * - `unreadable`: after a pause or when the connection is open again, since the document could not be read
  * - `refused`: after the next change or when the connection is open again, since changes were refused
  */
-type Phase = 'closed' | 'joining' | 'comparing' | 'newLog' | 'unreadable' | 'refused' | 'caughtUp'
+type Phase = 'closed' | 'joining' | 'comparing' | 'pausing' | 'unreadable' | 'refused' | 'caughtUp'
 
 /** Pause before another read, ms, while the server that answered lags behind. */
 const behindMs = 500
 
-/** Pause before refused changes are sent again with later ones, ms. */
-const refusedPauseMs = 2000
+/** Pause before another read, ms, after the document could not be read. */
+const unreadablePauseMs = 2000
+
+/** Pauses before refused changes are sent again with later ones, ms: only a deletion may have undone them. */
+const refusedPauseMs = { usual: 2000, afterDeletion: 200 }
 
 /** Pause before the document is sent to a new log, ms: updates of other windows arrive first. */
 const newLogPauseMs = { least: 300, spread: 1200 }
@@ -103,6 +108,8 @@ export class DocumentSync {
   /** Some changes that may not be stored are another user's. */
   #isMixed = false
   #timer: ReturnType<typeof setTimeout> | undefined
+  /** Pause before what is refused is sent again; infinite if nothing was changed since the newest comparison. */
+  #retryMs = Number.POSITIVE_INFINITY
 
   constructor(doc: Y.Doc, options: SyncOptions, listener: SyncListener) {
     const { start } = options
@@ -114,7 +121,7 @@ export class DocumentSync {
     this.#outboxListener = {
       onOutbox: () => this.#meet(),
       onStored: (draft) => this.#stored(draft),
-      onRefused: (draft, sentence, code) => this.#refusedWith(draft, new RefusedError(code, sentence)),
+      onRefused: (draft, sentence, code) => this.#refusedWith(draft, code, sentence),
       onAdopted: (drafts) => this.#applyEach(drafts.filter(this.#isOwn)),
       onRenamed: (id, ...drafts) => this.#renamed(id, drafts),
     }
@@ -184,7 +191,7 @@ export class DocumentSync {
   }
 
   newLog(): void {
-    this.#enter('newLog')
+    this.#enter('pausing')
     this.#start = null
     this.#uncertain = Math.max(1, this.#uncertain)
     this.#compareIn(newLogPauseMs.least + Math.random() * newLogPauseMs.spread)
@@ -202,13 +209,30 @@ export class DocumentSync {
 
   // Changes in this window
 
-  readonly #onUpdate = (update: Uint8Array, origin: unknown, _doc: Y.Doc, { local }: Y.Transaction): void => {
+  readonly #onUpdate = (
+    update: Uint8Array,
+    origin: unknown,
+    _doc: Y.Doc,
+    { local, deleteSet }: Y.Transaction,
+  ): void => {
     if (origin === this.#options.origin) return
     // A comparison finds what another provider, such as y-indexeddb, has kept.
     if (!this.#channel || (!local && this.#phase !== 'caughtUp')) this.#uncertain += 1
     else this.#publish(this.#channel, update)
-    if (this.#phase === 'refused') this.#compareIn(refusedPauseMs)
+    this.#changed(deleteSet.clients.size > 0 ? refusedPauseMs.afterDeletion : refusedPauseMs.usual)
     this.#tellSaved()
+  }
+
+  #changed(retryMs: number): void {
+    const isSooner = retryMs < this.#retryMs
+    if (isSooner) this.#retryMs = retryMs
+    if (this.#phase === 'refused' || (this.#phase === 'pausing' && this.refused && isSooner))
+      this.#retryLater()
+  }
+
+  #retryLater(): void {
+    this.#enter('pausing')
+    this.#compareIn(Math.min(this.#retryMs, refusedPauseMs.usual))
   }
 
   #publish(channel: ChannelHandle, update: Uint8Array): void {
@@ -285,8 +309,11 @@ export class DocumentSync {
     if (this.#phase === 'caughtUp') this.refused = null
   }
 
-  #refusedWith(draft: Draft, error: RefusedError): void {
+  #refusedWith(draft: Draft, code: string, sentence: string): void {
     if (!this.#isOwn(draft)) return
+    const size =
+      code === 'too-large' && isUpdate(draft) ? ` This update has ${bytesIn(draft.body).length} bytes.` : ''
+    const error = new RefusedError(code, sentence + size)
     this.#uncertain += 1
     const isDifference = draft.id === this.#difference?.id
     if (isDifference) this.#difference = null
@@ -294,7 +321,12 @@ export class DocumentSync {
     if (this.#phase !== 'caughtUp' && !(isDifference && this.refused)) return
     // The update builds on a refused one, or on one that only a former log had; or it may be stored nevertheless.
     if (error.code === 'other-user' || (error.code === 'update-gap' && !isDifference)) void this.#compare()
-    else this.#refuse(error)
+    // What was written after the refused update may have undone it.
+    else
+      this.#refuse(
+        error,
+        isDifference ? this.#retryMs < Number.POSITIVE_INFINITY : this.#pending().length > 0,
+      )
   }
 
   #renamed(id: string, drafts: readonly Draft[]): void {
@@ -309,15 +341,22 @@ export class DocumentSync {
     this.#refuse(new RefusedError('outbox-full', 'Too many messages are waiting to be sent.'))
   }
 
-  #refuse(error: RefusedError): void {
-    if (this.#phase === 'caughtUp') this.#enter('refused')
+  #refuse(error: RefusedError, mayBeUndone = false): void {
+    if (this.#phase === 'caughtUp' && mayBeUndone) this.#retryLater()
+    else if (this.#phase === 'caughtUp') {
+      this.#enter('refused')
+      this.#retryMs = Number.POSITIVE_INFINITY
+    }
     this.refused = error
     this.#listener.onRefused(error)
   }
 
   #tellSaved(): void {
     const isSaved = this.unsaved === 0
-    if (isSaved) this.#isMixed = false
+    if (isSaved) {
+      this.#isMixed = false
+      this.refused = null
+    }
     if (isSaved === this.#wasSaved) return
     this.#wasSaved = isSaved
     this.#listener.onSaved(isSaved)
@@ -385,7 +424,7 @@ export class DocumentSync {
       return
     }
     this.#enter('unreadable')
-    if (this.#listener.isOpen()) this.#compareIn(refusedPauseMs)
+    if (this.#listener.isOpen()) this.#compareIn(unreadablePauseMs)
   }
 
   #differenceTo(messages: readonly Message[]): Difference | null {
@@ -394,6 +433,7 @@ export class DocumentSync {
 
   #caughtUp(difference: Difference | null): void {
     const turn = this.#enter('caughtUp')
+    this.#retryMs = Number.POSITIVE_INFINITY
     if (difference && this.#isMixed) {
       this.#refuse(otherUser)
       return
@@ -407,7 +447,6 @@ export class DocumentSync {
       this.#full()
       return
     }
-    if (!difference) this.refused = null
     this.#release()
     this.#resume()
     this.#listener.onCaughtUp()

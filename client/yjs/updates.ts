@@ -72,7 +72,8 @@ export function differenceOf(
   return isStored ? null : { body: bodyOf(encodeIntegrated(doc, known)), isFirst }
 }
 
-const isUpdate = <One extends Draft>(draft: One): draft is One & Draft<'update'> => draft.kind === 'update'
+export const isUpdate = <One extends Draft>(draft: One): draft is One & Draft<'update'> =>
+  draft.kind === 'update'
 
 /**
  * As `encodeStateAsUpdate`, without the updates that Yjs has set aside, which the server would refuse, and, beyond what
@@ -92,4 +93,4 @@ function encodeIntegrated(doc: Y.Doc, known?: Uint8Array): Uint8Array {
 const structsIn = (update: Uint8Array) =>
   Y.decodeUpdate(update).structs.filter((struct) => !(struct instanceof Y.Skip))
 
-const bytesIn = ({ update }: UpdateBody) => fromBase64(update)
+export const bytesIn = ({ update }: UpdateBody) => fromBase64(update)

@@ -58,6 +58,7 @@ declare class CrosswindProvider {
   constructor(url: string | URL, roomname: string, doc: Y.Doc, options?: ProviderOptions);
   get synced(): boolean;
   get refused(): RefusedError | null;
+  get mayWrite(): boolean | null;
   get unsaved(): number;
   get saved(): boolean;
   whenSaved(): Promise<void>;
@@ -559,6 +560,7 @@ interface DocumentSnapshot {
   readonly provider: CrosswindProvider | null;
   readonly isSynced: boolean;
   readonly isSaved: boolean;
+  readonly mayWrite: boolean | null;
   readonly error: unknown;
 }
 interface DocumentStart {
@@ -644,6 +646,7 @@ interface Follower {
   newLog?(): void;
   end(): void;
   refusal?: RefusedError;
+  mayWrite?: boolean | undefined;
   unsent?(): readonly UpdateBody[];
   readonly presence: {
     heard(frame: AwarenessFrame, own: string): void;

@@ -112,6 +112,64 @@ test('a channel, a presence and a document that may not be read say so, and the 
     assert.equal((snapshot.error as { readonly code?: string }).code, 'not-invited-there')
     off()
   }
+  const presence = stores.presence('room.2')
+  const { off } = await shown(presence, ({ error }) => error !== null)
+  presence.set({ name: 'Ann' })
+  assert.notEqual(presence.getSnapshot().error, null)
+  off()
   await assert.rejects(stores.channel('room.2').publish('x'), { code: 'not-invited-there' })
   await stores.channel('room.1').publish('x')
+})
+
+test('a lost connection is no error of a document, which is synced again once it is back', async (t) => {
+  let isCut = false
+  const { open, cut } = await start(t, { channels, cuts: () => isCut })
+  const store = documentStore(new Stores(() => open()), 'doc.1')
+  const { snapshot, off } = await shown(store, ({ isSynced }) => isSynced)
+  const errors = new Set<unknown>()
+  const offErrors = store.subscribe(({ error }) => errors.add(error))
+  const lost = new Promise((resolve) => snapshot.provider?.once('connection-error', resolve))
+  isCut = true
+  cut()
+  await lost
+  assert.equal(store.getSnapshot().isSynced, false)
+  isCut = false
+  const again = await shown(store, ({ isSynced }) => isSynced)
+  for (const end of [off, offErrors, again.off]) end()
+  assert.deepEqual(errors, new Set([null]))
+})
+
+test('a refusal by the application is an error of a document until it lets the client in again', async (t) => {
+  let isLetIn = true
+  const { open, crosswind } = await start(t, {
+    channels,
+    authorize: () => (isLetIn ? { user: 'ann', read: ['*'], write: ['*'] } : null),
+  })
+  const stores = new Stores(() => open({ token: () => 'ann' }))
+  const store = documentStore(stores, 'doc.1')
+  const { off } = await shown(store, ({ isSynced }) => isSynced)
+  isLetIn = false
+  const denied = shown(store, ({ error }) => error !== null)
+  await crosswind.revoke('ann')
+  const { snapshot, off: offDenied } = await denied
+  assert.equal((snapshot.error as { readonly code?: string }).code, 'no-session')
+  isLetIn = true
+  await stores.connection.retry()
+  const again = await shown(store, ({ isSynced, error }) => isSynced && error === null)
+  for (const end of [off, offDenied, again.off]) end()
+})
+
+test('a document says whether its client may write to it', async (t) => {
+  const { open } = await start(t, { channels, authorize: () => ({ read: ['*'], write: ['doc.1'] }) })
+  const stores = new Stores(() => open({ token: () => 'ann' }))
+  for (const [name, mayWrite] of [
+    ['doc.1', true],
+    ['doc.2', false],
+  ] as const) {
+    const store = documentStore(stores, name)
+    assert.equal(store.getSnapshot().mayWrite, null)
+    const { snapshot, off } = await shown(store, ({ isSynced }) => isSynced)
+    assert.equal(snapshot.mayWrite, mayWrite)
+    off()
+  }
 })

@@ -198,6 +198,7 @@ test('an update that is too large is refused, and joined ones are taken apart', 
   const refused = refusal(provider)
   text.insert(0, 'y'.repeat(5000))
   assert.equal(await refused, 'too-large')
+  assert.match(provider.refused?.message ?? '', /update about 3000, .* This update has 50\d\d bytes\./)
   text.delete(0, 5000)
   await new Promise((resolve) => provider.once('saved', resolve))
   assert.ok(isEqual(await crosswind.document('doc.1'), provider.doc))
@@ -217,6 +218,20 @@ test('an update that is too large is undone, although an UndoManager keeps what 
   text.insert(0, 'z')
   await new Promise((resolve) => provider.once('saved', resolve))
   assert.equal(String((await crosswind.document('doc.1')).getText('t')), 'z')
+})
+
+test('a change that is too large, and is deleted before its refusal arrives, leaves all saved', async (t) => {
+  const { crosswind, provide } = await startDocuments(t, { limits: { maxMessageBytes: 4000 } })
+  const provider = provide()
+  const text = provider.doc.getText('t')
+  await synced(provider)
+  const refused = refusal(provider)
+  text.insert(0, 'y'.repeat(5000))
+  text.delete(0, 5000)
+  assert.equal(await refused, 'too-large')
+  await new Promise((resolve) => provider.once('saved', resolve))
+  assert.equal(provider.refused, null)
+  assert.ok(isEqual(await crosswind.document('doc.1'), provider.doc))
 })
 
 test('an update with a hole, one of another kind and one of a wrong shape are refused', async (t) => {

@@ -67,15 +67,16 @@ export function mountRoutes(
             : pageAfter(log, name, after, channels.isWhole(name)))
     const characters = page.messages.reduce((sum, { body }) => sum + estimateLength(body), 0)
     readingRate.charge(connection, characters)
-    grantOf(ctx).mustLast(timers.now())
+    const grant = grantOf(ctx)
+    grant.mustLast(timers.now())
     ctx.set('Cache-Control', 'no-store')
     ctx.type = 'json'
-    answerParts(ctx, budget, characters, () => textOf(page, limits.channelsPerWindow))
+    answerParts(ctx, budget, characters, () => textOf(page, limits.channelsPerWindow, grant.mayWrite(name)))
   })
 }
 
 /** As JSON, in pieces. */
-function* textOf(page: Page | EarlierPage, channelsPerStream: number): Generator<string> {
+function* textOf(page: Page | EarlierPage, channelsPerStream: number, mayWrite: boolean): Generator<string> {
   yield '{"messages":['
   for (const [place, message] of page.messages.entries())
     yield (place === 0 ? '' : ',') + messageText(message)
@@ -83,7 +84,7 @@ function* textOf(page: Page | EarlierPage, channelsPerStream: number): Generator
     'hasEarlier' in page
       ? `"hasEarlier":${page.hasEarlier}`
       : `"recovered":${page.recovered},"channelsPerStream":${channelsPerStream}`
-  yield `],"cursor":"${formatCursor(page.cursor)}",${rest}}`
+  yield `],"cursor":"${formatCursor(page.cursor)}",${rest},"mayWrite":${mayWrite}}`
 }
 
 /** Throws a `Refusal`: 400 `not-json` or `bad-shape`. */

@@ -189,7 +189,8 @@ function discard(request: AnyRequest, maxBytes: number): void {
 }
 
 export function tooLarge(maxBytes: number, id: string | null = null): Refusal {
-  const sentence = `A message may have at most ${maxBytes} bytes (limits.maxMessageBytes).`
+  const updateBytes = Math.floor((maxBytes * 3) / 4)
+  const sentence = `A message may have at most ${maxBytes} bytes (limits.maxMessageBytes), a document’s update about ${updateBytes}, since it is sent in base64.`
   return new Refusal('too-large', sentence, id)
 }
 
