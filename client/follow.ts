@@ -357,10 +357,7 @@ export class Channels {
       throw error
     }
     this.#denial = null
-    this.#then((link) => {
-      link.mayChangeUser = true
-      link.wake('resumed')
-    })
+    this.#then((link) => link.wake('resumed'))
   }
 
   /** Switches to another of its modes. Throws if it has no such mode. */

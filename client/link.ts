@@ -152,8 +152,6 @@ export class Link implements Sleeper {
   #losses = 0
   /** The session was renewed, and nothing was welcomed since: a refusal is final. */
   #isRenewed = false
-  /** Whether the next welcome may be another user's: otherwise the window would go on as somebody whom it does not show. */
-  mayChangeUser = false
   #repairs = 0
   #state: Omit<LinkState, 'clock' | 'behindMs'> | null = null
 
@@ -351,13 +349,12 @@ export class Link implements Sleeper {
       return
     }
     const { user = null } = welcome
-    const isAnother = this.outbox.isAnother(user)
-    if (isAnother && !this.mayChangeUser) {
+    // It would go on as somebody whom its page does not show.
+    if (this.outbox.isAnother(user)) {
       this.#leave()
       this.#denied({ code: 'refused', sentence: otherUser.message, retryAfterMs: null }, otherUser)
       return
     }
-    this.mayChangeUser = false
     this.#losses = 0
     this.#isRenewed = false
     this.#fallback.opened(connection.mode, welcome.http)
@@ -375,7 +372,7 @@ export class Link implements Sleeper {
       user,
     )
     this.#clock?.askOver(connection, welcome.at, receivedAt)
-    this.#awareness.sendOver((report) => uplink.sendAwareness(report), welcome.stateBytes, isAnother)
+    this.#awareness.sendOver((report) => uplink.sendAwareness(report), welcome.stateBytes)
     // Otherwise the server would keep a client that is lost before it can answer the first heartbeat.
     uplink.beat()
     this.#report('open', { spokenHttp: welcome.http })
@@ -617,17 +614,13 @@ class AwarenessSender {
     this.#onRefused = onRefused
   }
 
-  /** Null while there is no connection. `isAnother`: what was shown is another user's. */
-  sendOver(
-    send: ((report: AwarenessReport) => void) | null,
-    maxBytes = this.#maxBytes,
-    isAnother = false,
-  ): void {
+  /** Null while there is no connection. */
+  sendOver(send: ((report: AwarenessReport) => void) | null, maxBytes = this.#maxBytes): void {
     this.#send = send
     this.#maxBytes = maxBytes
     // A new stream shows nothing.
     for (const [channel, report] of this.#newest)
-      if (isAnother || report.state === null || !this.#fits(report)) this.#newest.delete(channel)
+      if (report.state === null || !this.#fits(report)) this.#newest.delete(channel)
     this.repeat()
   }
 

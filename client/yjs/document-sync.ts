@@ -266,7 +266,7 @@ export class DocumentSync {
     if (!outbox.policy.mergesUpdates) outbox.policy = mergingPolicy(outbox.policy, merging)
     outbox.listeners.add(this.#outboxListener)
     this.#link = link
-    this.#user ??= outbox.user
+    this.#user = outbox.user
     this.#meet()
     if (this.#phase !== 'caughtUp') outbox.paused.add(this.#options.channel)
     const held = outbox.drafts.held.map(({ draft }) => draft).filter(this.#isOwn)
@@ -275,12 +275,11 @@ export class DocumentSync {
   }
 
   #meet(): void {
-    const before = this.#user
-    const { user = before, others } = (this.#link as Link).outbox
+    const { user, others } = (this.#link as Link).outbox
+    const isNews = user !== this.#user
     this.#user = user
     // Drafts of closed windows were applied before a user was known.
-    const isMixed = before === undefined ? others.some(({ draft }) => this.#isOwn(draft)) : !this.#wasSaved
-    if (user !== before && before !== null && isMixed) {
+    if (isNews && others.some(({ draft }) => this.#isOwn(draft))) {
       this.#isMixed = true
       this.#suspect()
     } else this.#tellSaved()
@@ -319,8 +318,8 @@ export class DocumentSync {
     if (isDifference) this.#difference = null
     // A comparison follows, or the refusal of the document was reported already.
     if (this.#phase !== 'caughtUp' && !(isDifference && this.refused)) return
-    // The update builds on a refused one, or on one that only a former log had; or it may be stored nevertheless.
-    if (error.code === 'other-user' || (error.code === 'update-gap' && !isDifference)) void this.#compare()
+    // The update builds on a refused one, or on one that only a former log had.
+    if (error.code === 'update-gap' && !isDifference) void this.#compare()
     // What was written after the refused update may have undone it.
     else
       this.#refuse(

@@ -121,7 +121,6 @@ declare class Lag {
 declare class Link implements Sleeper {
   #private;
   readonly outbox: Outbox;
-  mayChangeUser: boolean;
   constructor(options: LinkOptions, listener: LinkListener);
   open(cursor?: string | null): void;
   get cursor(): string | null;
