@@ -7,7 +7,7 @@ import { createManualTime } from '../protocol/testing.ts'
 import { keptPolicy, mergingPolicy } from './document-policy.ts'
 import { DraftKeeper } from './draft-keeper.ts'
 import { Outbox, type OutboxPolicy, plainPolicy, usualBounds } from './outbox.ts'
-import { createBrowser, mode, openLink, settled } from './testing.ts'
+import { createBrowser, openLink, settled } from './testing.ts'
 import type { RefusedError } from './transports/transport.ts'
 
 const merged = (policy: OutboxPolicy) =>

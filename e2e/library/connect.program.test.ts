@@ -531,6 +531,7 @@ test('the state says what is known of the connection: its clock, its version, it
     repairs: 0,
     windows: 1,
     browserHttp1Streams: 1,
+    user: null,
   })
 })
 
