@@ -58,6 +58,11 @@ export interface LinkState {
    * connection is open for the first time.
    */
   readonly user: string | null | undefined
+  /**
+   * Those of its channels to which this client may not write, as of the newest opening; undefined until the connection
+   * is open for the first time. Empty with servers that do not tell: they only refuse what is written.
+   */
+  readonly readOnly: readonly string[] | undefined
 }
 
 export interface LinkOptions {
@@ -155,6 +160,7 @@ export class Link implements Sleeper {
   /** Whether the next welcome may be another user's: otherwise the window would go on as somebody whom it does not show. */
   mayChangeUser = false
   #repairs = 0
+  #readOnly: readonly string[] | undefined
   #state: Omit<LinkState, 'clock' | 'behindMs'> | null = null
 
   /** Call `open` to begin. */
@@ -358,6 +364,7 @@ export class Link implements Sleeper {
       return
     }
     this.mayChangeUser = false
+    this.#readOnly = welcome.readOnly ?? []
     this.#losses = 0
     this.#isRenewed = false
     this.#fallback.opened(connection.mode, welcome.http)
@@ -584,6 +591,7 @@ export class Link implements Sleeper {
       retryAt: null,
       repairs: this.#repairs,
       user: this.outbox.user,
+      readOnly: this.#readOnly,
       ...change,
     }
     this.#notify()
