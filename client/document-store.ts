@@ -49,7 +49,7 @@ class SharedDocument extends Shared<DocumentSnapshot> {
       if (isSynced) failure = null
       this.change({ doc, provider, isSynced, isSaved, mayWrite, error: refused ?? failure })
     }
-    for (const event of ['sync', 'saved', 'refused'] as const) provider.on(event, show)
+    for (const event of ['status', 'sync', 'saved', 'refused'] as const) provider.on(event, show)
     provider.on('connection-error', (error) => {
       // Otherwise the connection was lost, and will be opened again.
       if (error instanceof RefusedError || !provider.shouldConnect) failure = error

@@ -58,8 +58,6 @@ export interface Follower {
   end(): void
   /** Why it cannot be read. */
   refusal?: RefusedError
-  /** Whether this client may write to it, as of the newest request for its messages. Older servers do not say it. */
-  mayWrite?: boolean | undefined
   /** Updates that wait for the link: a page that ends before sends them. They may be published again. */
   unsent?(): readonly UpdateBody[]
   readonly presence: {
@@ -488,12 +486,7 @@ export class Channels {
 
   async #ask<Answer>(channel: string, place: Readonly<Record<string, string>>): Promise<Answer> {
     const query = new URLSearchParams([...Object.entries(place), ...this.#proof])
-    const { answer } = await this.#http.get<Answer & Pick<Follower, 'mayWrite'>>(
-      `/channels/${encodeURIComponent(channel)}?${query}`,
-    )
-    const follower = this.#followers.get(channel)
-    if (follower) follower.mayWrite = answer.mayWrite
-    return answer
+    return (await this.#http.get<Answer>(`/channels/${encodeURIComponent(channel)}?${query}`)).answer
   }
 
   /** Gets another ticket. Rejects with an `HttpError`, 401 if the application refuses. */

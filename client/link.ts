@@ -58,6 +58,11 @@ export interface LinkState {
    * connection is open for the first time.
    */
   readonly user: string | null | undefined
+  /**
+   * Those of its channels to which this client may not write, as of the newest opening; undefined until the connection
+   * is open for the first time. Empty with servers that do not tell: they only refuse what is written.
+   */
+  readonly readOnly: readonly string[] | undefined
 }
 
 export interface LinkOptions {
@@ -153,6 +158,7 @@ export class Link implements Sleeper {
   /** The session was renewed, and nothing was welcomed since: a refusal is final. */
   #isRenewed = false
   #repairs = 0
+  #readOnly: readonly string[] | undefined
   #state: Omit<LinkState, 'clock' | 'behindMs'> | null = null
 
   /** Call `open` to begin. */
@@ -355,6 +361,7 @@ export class Link implements Sleeper {
       this.#denied({ code: 'refused', sentence: otherUser.message, retryAfterMs: null }, otherUser)
       return
     }
+    this.#readOnly = welcome.readOnly ?? []
     this.#losses = 0
     this.#isRenewed = false
     this.#fallback.opened(connection.mode, welcome.http)
@@ -581,6 +588,7 @@ export class Link implements Sleeper {
       retryAt: null,
       repairs: this.#repairs,
       user: this.outbox.user,
+      readOnly: this.#readOnly,
       ...change,
     }
     this.#notify()

@@ -86,8 +86,9 @@ export class CrosswindProvider {
   readonly #bridge: AwarenessBridge
   /** Null while it is disconnected. */
   #channel: ChannelHandle | null = null
-  /** The newest. */
-  #follower: Follower | null = null
+  /** The stream is opened with this channel, or was. */
+  #isJoined = false
+  #mayWrite: boolean | null = null
   #leave: () => void = ignore
   #status: ConnectionState['status'] | null = null
   #synced = false
@@ -144,9 +145,12 @@ export class CrosswindProvider {
     return this.#sync.refused
   }
 
-  /** Whether this client may write to the document, as of its newest read; null until then, and on older servers. */
+  /**
+   * Whether this client may write to the document, as of the newest opening of the connection; null until then. The
+   * event `status` tells of a change. Older servers do not tell: it is true, and what is written is refused.
+   */
   get mayWrite(): boolean | null {
-    return this.#follower?.mayWrite ?? null
+    return this.#mayWrite
   }
 
   /** Updates of this document that are not stored; several that were joined count as one. */
@@ -191,7 +195,11 @@ export class CrosswindProvider {
       from: this.#sync.from,
       isRequired: this.#options.isRequired,
       take: (message, _cursor, receivedAt, dueAt) => this.#take(message, receivedAt, dueAt),
-      joined: (_from, to) => this.#sync.joined(to),
+      joined: (_from, to) => {
+        this.#isJoined = true
+        this.#changed(opened.state)
+        return this.#sync.joined(to)
+      },
       newLog: () => this.#sync.newLog(),
       unsent: () => this.#sync.unqueued,
       end: () => this.#failed(follower.refusal),
@@ -200,7 +208,7 @@ export class CrosswindProvider {
         refused: (error) => this.#emit('awareness-refused', error),
       },
     }
-    this.#follower = follower
+    this.#isJoined = false
     const channel = opened.follow(this.roomname, follower)
     this.#channel = channel
     const offs = [
@@ -263,10 +271,12 @@ export class CrosswindProvider {
 
   // The connection
 
-  #changed({ status, reason }: Pick<ConnectionState, 'status' | 'reason'>): void {
+  #changed({ status, reason, readOnly }: ConnectionState): void {
     const before = this.#status
-    if (status === before) return
+    const mayWrite = this.#isJoined && status === 'open' ? !readOnly?.includes(this.roomname) : this.#mayWrite
+    if (status === before && mayWrite === this.#mayWrite) return
     this.#status = status
+    this.#mayWrite = mayWrite
     if (before === 'opening' && status === 'waiting')
       this.#emit('connection-error', new Error(reason ?? ''), this)
     if (before !== null && status === 'waiting')

@@ -167,6 +167,8 @@ export interface Welcome {
   readonly window: string
   /** The client's user, as the application names it; absent if it names none. */
   readonly user?: string | undefined
+  /** Those of the stream's channels to which the client may not write; absent if there are none. */
+  readonly readOnly?: readonly string[] | undefined
   readonly cursor: string
   readonly recovered: boolean
   /** HTTP version of the window's requests: a proxy names it by `Via` (RFC 9110, 7.6.3). */

@@ -361,6 +361,19 @@ test('if the stream is welcomed as another user, nothing of its members goes ove
   assert.deepEqual(codes, [['overflow'], []])
 })
 
+test('if the stream is welcomed with other rights, the members whose rights changed begin anew', () => {
+  const { window, newest } = openCoordinator()
+  const first = window()
+  const second = window()
+  first.join()
+  second.join({ window: 'w2', channels: 'other' })
+  newest().welcome({ readOnly: ['other'] })
+  window().join({ window: 'w3', channels: 'third' })
+  newest().welcome({ readOnly: ['main', 'other'] })
+  const codes = [first, second].map(({ heard }) => heard.closings.map(({ code }) => code))
+  assert.deepEqual(codes, [['overflow'], []])
+})
+
 test('sends nothing more from a window that left', async () => {
   const { stream, first, second } = openShared(2)
   for (const id of ['w1-1', 'w1-2']) first.send(id)

@@ -212,8 +212,11 @@ export class SharedStream {
     const head = parseCursor(welcome.cursor) ?? { epoch: '', seq: 0 }
     // What the members have sent was written by the user whom they know.
     const isSameUser = this.#welcome?.user === welcome.user
-    if (isSameUser && welcome.recovered && this.#tail?.epoch === head.epoch) this.#tail.carry(channels)
-    else {
+    if (isSameUser && welcome.recovered && this.#tail?.epoch === head.epoch) {
+      this.#dropWhere((member) => member.hasOtherRights(welcome), begunAnew)
+      if (this.#members.size === 0) return
+      this.#tail.carry(channels)
+    } else {
       if (this.#tail) this.#dropWhere(({ phase }) => phase !== 'waiting', begunAnew)
       if (this.#members.size === 0) return
       // After a snapshot welcome, each member fetches what it lacks.
@@ -429,6 +432,7 @@ export class Member {
   cursor: Cursor | null
   /** The window's own state, by channel. */
   readonly shown = new Map<string, AwarenessReport>()
+  #readOnly: readonly string[] = []
   readonly #window: string
 
   constructor(asked: MemberOpening, listener: MemberListener, timers: Timers) {
@@ -465,7 +469,18 @@ export class Member {
   }
 
   welcome(welcome: Welcome, change: Pick<Welcome, 'cursor' | 'recovered'>): void {
-    this.listener.onFrame({ ...welcome, window: this.#window, ...change })
+    this.#readOnly = this.#readOnlyIn(welcome)
+    const readOnly = this.#readOnly.length > 0 ? this.#readOnly : undefined
+    this.listener.onFrame({ ...welcome, window: this.#window, readOnly, ...change })
+  }
+
+  /** Whether it was welcomed with other rights than these. */
+  hasOtherRights(welcome: Welcome): boolean {
+    return this.phase !== 'waiting' && this.#readOnlyIn(welcome).join() !== this.#readOnly.join()
+  }
+
+  #readOnlyIn({ readOnly = [] }: Welcome): readonly string[] {
+    return [...this.channels].filter((channel) => readOnly.includes(channel))
   }
 
   deliver(message: Message): void {

@@ -431,18 +431,19 @@ export class DocumentSync {
   }
 
   #caughtUp(difference: Difference | null): void {
+    if (difference?.isFirst && !difference.body) this.#withdraw()
     const turn = this.#enter('caughtUp')
     this.#retryMs = Number.POSITIVE_INFINITY
-    if (difference && this.#isMixed) {
+    if (difference?.body && this.#isMixed) {
       this.#refuse(otherUser)
       return
     }
-    const draft = difference && this.#publishDifference(difference)
+    const draft = difference?.body && this.#publishDifference(difference.body, difference.isFirst)
     // A listener may have disconnected.
     if (turn !== this.#turn) return
-    this.#difference = draft
+    this.#difference = draft ?? null
     this.#uncertain = 0
-    if (difference && !this.#difference) {
+    if (difference?.body && !draft) {
       this.#full()
       return
     }
@@ -452,7 +453,13 @@ export class DocumentSync {
     this.#tellSaved()
   }
 
-  #publishDifference({ body, isFirst }: Difference): Draft | null {
+  /** The drafts that wait only delete what the log lacks. */
+  #withdraw(): void {
+    this.#difference = null
+    for (const { id } of this.#waiting()) this.#link?.outbox.withdraw(id)
+  }
+
+  #publishDifference(body: UpdateBody, isFirst: boolean): Draft | null {
     const { outbox } = this.#link as Link
     const later = isFirst ? outbox.drafts.pending.filter((one) => !isInFlight(one)) : []
     return outbox.publish(this.#options.channel, 'update', body, later)

@@ -8,7 +8,8 @@ import { attempt, report } from '../listeners.ts'
 
 /** Part of a document that the log lacks. */
 export interface Difference {
-  readonly body: UpdateBody
+  /** Null if all of it is deleted: nothing is lost without it. */
+  readonly body: UpdateBody | null
   /** True if the waiting drafts build on it, so that it contains all of them. */
   readonly isFirst: boolean
 }
@@ -61,15 +62,33 @@ export function differenceOf(
     return { body: bodyOf(whole), isFirst: true }
   const stored = new Y.Doc()
   applyUpdates(stored, messages)
-  const beforeWaiting = Y.encodeStateVector(stored)
+  const beforeWaiting = Y.snapshot(stored)
   // The server has not checked these.
   for (const draft of waiting) attempt(() => applyUpdates(stored, [draft]))
   // Otherwise the difference may build on the waiting drafts.
   const isFirst = pendingIn(stored) !== ''
-  const isStored = Y.equalSnapshots(Y.snapshot(doc), Y.snapshot(stored))
-  const known = isFirst ? beforeWaiting : Y.encodeStateVector(stored)
+  const withWaiting = Y.snapshot(stored)
   stored.destroy()
-  return isStored ? null : { body: bodyOf(encodeIntegrated(doc, known)), isFirst }
+  if (Y.equalSnapshots(Y.snapshot(doc), withWaiting)) return null
+  const known = isFirst ? beforeWaiting : withWaiting
+  const update = encodeIntegrated(doc, Y.encodeStateVector(known.sv))
+  const isLoss = pendingIn(doc) !== '' || hasContent(update, known)
+  return { body: isLoss ? bodyOf(update) : null, isFirst }
+}
+
+/** Whether it has content that is not deleted, or deletes some of what is `known`. */
+function hasContent(update: Uint8Array, { ds }: Y.Snapshot): boolean {
+  const { structs, ds: allDeleted } = Y.decodeUpdate(update)
+  const own = Y.createDeleteSet()
+  for (const struct of structs) {
+    if (struct instanceof Y.Item && !(struct.content instanceof Y.ContentDeleted)) return true
+    const { id, length: len } = struct
+    const ranges = own.clients.get(id.client) ?? []
+    ranges.push({ clock: id.clock, len })
+    own.clients.set(id.client, ranges)
+  }
+  const expected = Y.mergeDeleteSets([ds, own])
+  return !Y.equalDeleteSets(expected, Y.mergeDeleteSets([expected, allDeleted]))
 }
 
 export const isUpdate = <One extends Draft>(draft: One): draft is One & Draft<'update'> =>

@@ -645,7 +645,6 @@ interface Follower {
   newLog?(): void;
   end(): void;
   refusal?: RefusedError;
-  mayWrite?: boolean | undefined;
   unsent?(): readonly UpdateBody[];
   readonly presence: {
     heard(frame: AwarenessFrame, own: string): void;
@@ -728,6 +727,7 @@ interface LinkState {
   readonly behindMs: number | null;
   readonly clock: ClockReading | null;
   readonly user: string | null | undefined;
+  readonly readOnly: readonly string[] | undefined;
 }
 interface MeanError {
   readonly standardError: number;
@@ -1027,6 +1027,7 @@ interface Welcome {
   readonly type: 'welcome';
   readonly window: string;
   readonly user?: string | undefined;
+  readonly readOnly?: readonly string[] | undefined;
   readonly cursor: string;
   readonly recovered: boolean;
   readonly http: WindowHttp;

@@ -532,6 +532,7 @@ test('the state says what is known of the connection: its clock, its version, it
     windows: 1,
     browserHttp1Streams: 1,
     user: null,
+    readOnly: [],
   })
 })
 

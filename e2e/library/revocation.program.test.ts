@@ -385,3 +385,28 @@ test('not being let in any more is reported if nobody listens', async (t) => {
   await new Promise(setImmediate)
   assert.deepEqual(thrown, ['RefusedError: The application does not allow this; sign in to it.'])
 })
+
+for (const mode of ['sse/1.1', 'websocket/1.1', 'long-polling/1.1'])
+  test(`over ${mode}, a writer who is demoted learns it while the page is open, and a reader who is promoted, too`, async (t) => {
+    let write = ['doc.1']
+    const { crosswind, provide } = await startDocuments(t, {
+      authorize: () => ({ user: 'ada', read: ['*'], write }),
+    })
+    const provider = provide({ modes: [mode], token: () => 'ada' })
+    const heard: (boolean | null)[] = [provider.mayWrite]
+    provider.on('status', () => provider.mayWrite !== heard.at(-1) && heard.push(provider.mayWrite))
+    const untilHeard = (count: number) =>
+      new Promise<void>((resolve) => {
+        const look = () => heard.length === count && resolve()
+        provider.on('status', look)
+        look()
+      })
+    await untilHeard(2)
+    write = []
+    await crosswind.revoke('ada')
+    await untilHeard(3)
+    write = ['*']
+    await crosswind.revoke('ada')
+    await untilHeard(4)
+    assert.deepEqual(heard, [null, true, false, true])
+  })

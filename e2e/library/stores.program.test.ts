@@ -159,17 +159,29 @@ test('a refusal by the application is an error of a document until it lets the c
   for (const end of [off, offDenied, again.off]) end()
 })
 
-test('a document says whether its client may write to it', async (t) => {
-  const { open } = await start(t, { channels, authorize: () => ({ read: ['*'], write: ['doc.1'] }) })
+test('a document says whether its client may write to it, also once its rights have changed', async (t) => {
+  let write = ['doc.1']
+  const { open, crosswind } = await start(t, {
+    channels,
+    authorize: () => ({ user: 'ann', read: ['*'], write }),
+  })
   const stores = new Stores(() => open({ token: () => 'ann' }))
-  for (const [name, mayWrite] of [
-    ['doc.1', true],
-    ['doc.2', false],
-  ] as const) {
-    const store = documentStore(stores, name)
-    assert.equal(store.getSnapshot().mayWrite, null)
-    const { snapshot, off } = await shown(store, ({ isSynced }) => isSynced)
-    assert.equal(snapshot.mayWrite, mayWrite)
-    off()
-  }
+  const first = documentStore(stores, 'doc.1')
+  const second = documentStore(stores, 'doc.2')
+  const heard: (boolean | null)[] = []
+  const writer = await shown(first, ({ mayWrite }) => mayWrite === true)
+  // Joins the open stream, which tells nothing of it.
+  const reader = await shown(second, ({ mayWrite }) => {
+    heard.push(mayWrite)
+    return mayWrite !== null
+  })
+  assert.equal(reader.snapshot.mayWrite, false)
+  write = ['doc.2']
+  await crosswind.revoke('ann')
+  const changed = [
+    await shown(first, ({ mayWrite }) => mayWrite === false),
+    await shown(second, ({ mayWrite }) => mayWrite === true),
+  ]
+  assert.deepEqual([...new Set(heard)], [null, false, true])
+  for (const { off } of [writer, reader, ...changed]) off()
 })

@@ -201,7 +201,8 @@ test('an update that is too large is refused, and joined ones are taken apart', 
   assert.match(provider.refused?.message ?? '', /update about 3000, .* This update has 50\d\d bytes\./)
   text.delete(0, 5000)
   await new Promise((resolve) => provider.once('saved', resolve))
-  assert.ok(isEqual(await crosswind.document('doc.1'), provider.doc))
+  assert.equal(provider.refused, null)
+  assert.equal(String((await crosswind.document('doc.1')).getText('t')).length, 10_000)
 })
 
 test('an update that is too large is undone, although an UndoManager keeps what it deletes', async (t) => {
@@ -231,7 +232,77 @@ test('a change that is too large, and is deleted before its refusal arrives, lea
   assert.equal(await refused, 'too-large')
   await new Promise((resolve) => provider.once('saved', resolve))
   assert.equal(provider.refused, null)
+  text.insert(0, 'z')
+  await provider.whenSaved()
   assert.ok(isEqual(await crosswind.document('doc.1'), provider.doc))
+})
+
+/** A provider of one who may only read until `promote`. */
+async function startReader(t: TestContext) {
+  let write: readonly string[] = []
+  const { crosswind, provide } = await startDocuments(t, {
+    authorize: () => ({ user: 'ann', read: ['*'], write }),
+  })
+  const provider = provide({ token: () => 'ann' })
+  await synced(provider)
+  return {
+    provider,
+    stored: () => crosswind.document('doc.1'),
+    async promote() {
+      write = ['*']
+      const isOpenAgain = new Promise<void>((resolve) =>
+        provider.on('sync', (isSynced) => isSynced && resolve()),
+      )
+      await crosswind.revoke('ann')
+      await isOpenAgain
+    },
+  }
+}
+
+for (const [how, write, undo] of [
+  ['deleted', (doc) => doc.getText('t').insert(0, 'no'), (doc) => doc.getText('t').delete(0, 2)],
+  [
+    'deleted from a map',
+    (doc) => doc.getMap('m').set('a', new Y.Text('no')),
+    (doc) => doc.getMap('m').delete('a'),
+  ],
+  ['undone', (doc) => doc.getText('t').insert(0, 'no', { bold: true }), (_doc, history) => history.undo()],
+] satisfies readonly [string, (doc: Y.Doc) => unknown, (doc: Y.Doc, history: Y.UndoManager) => unknown][])
+  test(`what a reader inserts is not missing once it is ${how}, and what is written later is stored`, async (t) => {
+    const { provider, stored, promote } = await startReader(t)
+    const { doc } = provider
+    const history = new Y.UndoManager(doc)
+    const refused = refusal(provider)
+    write(doc)
+    assert.equal(await refused, 'read-only-invitation')
+    undo(doc, history)
+    await new Promise((resolve) => provider.once('saved', resolve))
+    assert.deepEqual([provider.saved, provider.refused], [true, null])
+    assert.equal((await stored()).store.clients.size, 0)
+    await promote()
+    doc.getText('t').insert(0, 'yes')
+    await provider.whenSaved()
+    assert.ok(isEqual(await stored(), doc))
+  })
+
+test('what a reader deletes of others is missing, with what it inserted and deleted', async (t) => {
+  const { crosswind, provide } = await startDocuments(t, {
+    authorize: ({ token }) => ({ read: ['*'], write: token === 'ann' ? ['*'] : [] }),
+  })
+  const ann = provide({ token: () => 'ann' })
+  ann.doc.getText('t').insert(0, 'kept')
+  await ann.whenSaved()
+  const bob = provide({ token: () => 'bob' })
+  await synced(bob)
+  const text = bob.doc.getText('t')
+  const first = refusal(bob)
+  text.insert(4, 'no')
+  await first
+  const again = new Promise((resolve) => bob.once('refused', resolve))
+  text.delete(3, 3)
+  await again
+  assert.equal(bob.saved, false)
+  assert.equal(String((await crosswind.document('doc.1')).getText('t')), 'kept')
 })
 
 test('an update with a hole, one of another kind and one of a wrong shape are refused', async (t) => {

@@ -24,6 +24,8 @@ export interface ClientIdentity {
   /** The user, as the application names it; absent if it names none. */
   readonly user?: string
   readonly channels: ReadonlySet<string>
+  /** Those of its channels to which it may not write; absent if there are none. */
+  readonly readOnly?: readonly string[]
   readonly mode: WindowMode
   /** Increases per opening: a stream replaces older ones of its client, never newer ones. */
   readonly opening: number
@@ -432,7 +434,7 @@ class SendQueue {
 }
 
 export function welcomeTo(
-  { id, user, mode }: ClientIdentity,
+  { id, user, readOnly, mode }: ClientIdentity,
   { head, recovered }: Pick<CatchUp, 'head' | 'recovered'>,
   { heartbeatMs, stateBytes, now }: Pick<SubscriberHub, 'heartbeatMs' | 'stateBytes' | 'now'>,
 ): Welcome {
@@ -443,6 +445,7 @@ export function welcomeTo(
     type: 'welcome',
     window: id,
     ...named,
+    ...(readOnly && { readOnly }),
     cursor,
     recovered,
     http,

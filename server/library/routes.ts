@@ -67,16 +67,15 @@ export function mountRoutes(
             : pageAfter(log, name, after, channels.isWhole(name)))
     const characters = page.messages.reduce((sum, { body }) => sum + estimateLength(body), 0)
     readingRate.charge(connection, characters)
-    const grant = grantOf(ctx)
-    grant.mustLast(timers.now())
+    grantOf(ctx).mustLast(timers.now())
     ctx.set('Cache-Control', 'no-store')
     ctx.type = 'json'
-    answerParts(ctx, budget, characters, () => textOf(page, limits.channelsPerWindow, grant.mayWrite(name)))
+    answerParts(ctx, budget, characters, () => textOf(page, limits.channelsPerWindow))
   })
 }
 
 /** As JSON, in pieces. */
-function* textOf(page: Page | EarlierPage, channelsPerStream: number, mayWrite: boolean): Generator<string> {
+function* textOf(page: Page | EarlierPage, channelsPerStream: number): Generator<string> {
   yield '{"messages":['
   for (const [place, message] of page.messages.entries())
     yield (place === 0 ? '' : ',') + messageText(message)
@@ -84,7 +83,7 @@ function* textOf(page: Page | EarlierPage, channelsPerStream: number, mayWrite: 
     'hasEarlier' in page
       ? `"hasEarlier":${page.hasEarlier}`
       : `"recovered":${page.recovered},"channelsPerStream":${channelsPerStream}`
-  yield `],"cursor":"${formatCursor(page.cursor)}",${rest},"mayWrite":${mayWrite}}`
+  yield `],"cursor":"${formatCursor(page.cursor)}",${rest}}`
 }
 
 /** Throws a `Refusal`: 400 `not-json` or `bad-shape`. */

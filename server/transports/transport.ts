@@ -109,6 +109,7 @@ export function admit(
   if (refusal) throw refusal
   // Each transport has one.
   const mode = modeFor(transport, http) as WindowMode
+  const readOnly = [...asked.channels].filter((channel) => !grant.mayWrite(channel))
   return {
     identity: {
       ...asked,
@@ -116,6 +117,7 @@ export function admit(
       owner: fingerprintIn(window),
       answers: query.has('answers'),
       ...(grant.user !== null && { user: grant.user }),
+      ...(readOnly.length > 0 && { readOnly }),
       // Works even if the table has no such mode.
       mode: { ...mode, name: `${transport}/${http}`, http },
       expiresAt: grant.expiresAt,
