@@ -163,11 +163,11 @@ test('the client is small, and smaller over one transport or without rooms', asy
       export { Stores } from './stores.js'`),
   }
   t.diagnostic(`bytes: ${JSON.stringify(sizes)}`)
-  assert.ok(sizes.all <= 15_200)
-  assert.ok(sizes.sse <= 13_450)
-  assert.ok(sizes.follow <= 12_450)
-  assert.ok(sizes.followSse <= 10_710)
-  assert.ok(sizes.sharing <= sizes.all + 6_210)
+  assert.ok(sizes.all <= 15_160)
+  assert.ok(sizes.sse <= 13_400)
+  assert.ok(sizes.follow <= 12_400)
+  assert.ok(sizes.followSse <= 10_660)
+  assert.ok(sizes.sharing <= sizes.all + 6_280)
   assert.ok(sizes.drafts <= sizes.all + 2_960)
   assert.ok(sizes.stores <= sizes.all + 1_910)
 })
