@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import * as Y from 'yjs'
 import { z } from 'zod'
+import { stopClock } from '../../app/testing.ts'
 import { temporaryFolder } from '../../scripts/folder-testing.ts'
 import { type CrosswindOptions, createCrosswind } from '../../server/index.ts'
 import { checkLogFile, copyLogFile, isLocked, LogFileError } from '../../server/log-file.ts'
@@ -133,6 +134,7 @@ test('documents whose channels are not declared for a while keep their text, wha
 })
 
 test('a client that reads large channels repeatedly is slowed down, and others are not', async (t) => {
+  stopClock(t)
   const { crosswind, origin } = await start(t)
   const large = 'x'.repeat(900_000)
   for (let count = 0; count < 3; count += 1) await crosswind.publish('room.1', large)
