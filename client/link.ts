@@ -356,7 +356,7 @@ export class Link implements Sleeper {
     }
     const { user = null } = welcome
     // It would go on as somebody whom its page does not show.
-    if (this.outbox.isAnother(user)) {
+    if (this.outbox.user && user !== this.outbox.user) {
       this.#leave()
       this.#denied({ code: 'refused', sentence: otherUser.message, retryAfterMs: null }, otherUser)
       return
@@ -460,9 +460,8 @@ export class Link implements Sleeper {
     if (isAtOnce) this.#retry.startOver()
     this.#retryIn(isAtOnce ? 0 : this.#retry.pauseMs(closing, livedMs !== null), closing.sentence)
     this.#losses += 1
-    if (this.#losses < lossesBeforeSessionCheck) return
+    if (this.#losses < lossesBeforeSessionCheck || this.#isRenewed) return
     const onLetIn = () => {
-      if (this.#isRenewed) return
       this.#isRenewed = true
       this.open()
     }

@@ -158,7 +158,8 @@ test('kept messages are refused, stay in the browser, and are sent when their us
   assert.deepEqual(heard, ['w1-1 other-user', 'w1-2 other-user'])
 })
 
-test('a later window of another user does not get kept messages, and leaves them to their user', async () => {
+/** A browser that has a message of Ann's closed window. */
+async function leftByAnn() {
   const browser = createBrowser()
   const first = openOutbox({ browser, window: 'w1' })
   await first.connect('ann')
@@ -167,6 +168,11 @@ test('a later window of another user does not get kept messages, and leaves them
   await settled()
   first.outbox.close()
   await browser.close('w1')
+  return browser
+}
+
+test('a later window of another user does not get kept messages, and leaves them to their user', async () => {
+  const browser = await leftByAnn()
   const second = openOutbox({ browser, window: 'w2' })
   assert.deepEqual([await second.connect('ben'), second.heard, second.outbox.state.unstored], [[], [], 0])
   const third = openOutbox({ browser, window: 'w3' })
@@ -176,14 +182,7 @@ test('a later window of another user does not get kept messages, and leaves them
 })
 
 test('a window that found kept messages before it knew its user does not send another’s', async () => {
-  const browser = createBrowser()
-  const first = openOutbox({ browser, window: 'w1' })
-  await first.connect('ann')
-  first.say(1)
-  first.outbox.disconnect()
-  await settled()
-  first.outbox.close()
-  await browser.close('w1')
+  const browser = await leftByAnn()
   const second = openOutbox({ browser, window: 'w2' })
   second.outbox.keeper?.connected()
   await settled()

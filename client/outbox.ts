@@ -230,11 +230,6 @@ export class Outbox {
     this.report()
   }
 
-  /** Whether a connection of this user would be another's than the last. */
-  isAnother(user: string | null): boolean {
-    return Boolean(this.user) && user !== this.user
-  }
-
   /** Whether another user than the connection's wrote it. */
   isOthers({ user }: Pick<PendingDraft, 'user'>): boolean {
     return Boolean(user) && this.user !== undefined && user !== this.user

@@ -287,8 +287,9 @@ export class Channel implements Follower, OpenChannel {
   }
 
   async readBack(kind: string = 'json', place: Earlier = {}): Promise<Past<unknown>> {
-    const page = await this.#handle.pageBefore(kind, place)
-    return { ...page, messages: page.messages.map((one) => received(one, cursorAt(one.seq, page.cursor))) }
+    const { messages, cursor, hasEarlier } = await this.#handle.pageBefore(kind, place)
+    const all = messages.map((one) => received(one, cursorAt(one.seq, cursor)))
+    return { messages: all, cursor, hasEarlier }
   }
 
   left(room: ChannelRoom, reader: Reader): void {

@@ -470,8 +470,7 @@ export class Member {
 
   welcome(welcome: Welcome, change: Pick<Welcome, 'cursor' | 'recovered'>): void {
     this.#readOnly = this.#readOnlyIn(welcome)
-    const readOnly = this.#readOnly.length > 0 ? this.#readOnly : undefined
-    this.listener.onFrame({ ...welcome, window: this.#window, readOnly, ...change })
+    this.listener.onFrame({ ...welcome, window: this.#window, readOnly: this.#readOnly, ...change })
   }
 
   /** Whether it was welcomed with other rights than these. */

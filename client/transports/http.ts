@@ -98,7 +98,7 @@ export function createPostUplink(
   const beat = createReports(ending.signal)
   const show = createReports(ending.signal)
   /** The newest sending, of stored messages and of volatile ones. */
-  const last: Record<string, Promise<Stored> | undefined> = {}
+  const last: { stored?: Promise<Stored> | undefined; volatile?: Promise<Stored> | undefined } = {}
 
   async function post(draft: Draft, before: Promise<Stored> | undefined): Promise<Stored> {
     try {
@@ -112,7 +112,7 @@ export function createPostUplink(
 
   return {
     send(draft) {
-      const order = String(draft.volatile)
+      const order = draft.volatile ? 'volatile' : 'stored'
       const sent = post(draft, last[order])
       const free = () => {
         if (last[order] === sent) last[order] = undefined

@@ -163,7 +163,6 @@ declare class Outbox {
   has(id: string): boolean;
   publish<K extends Kind>(channel: string, kind: K, body: Bodies[K], later?: readonly PendingDraft[]): Draft<K> | null;
   change({ tell, ...drafts }: Change): void;
-  isAnother(user: string | null): boolean;
   isOthers({ user }: Pick<PendingDraft, 'user'>): boolean;
   connect(send: OpenTransport['send'], maxInFlight: number, onBroken: (error: unknown) => void, user?: string | null): void;
   disconnect(): void;
