@@ -11,9 +11,14 @@ import { ensureBuilt, ensureInstalled, ensurePrograms, ensureSqsServer, filesBel
 /** Each tier runs the tests of those before it, too. */
 export const tiers = ['check', 'test', 'all']
 
-/** Per file or test, and in total. They end a hang; even a busy machine needs less. */
-const fileTimeoutMs = 30 * 60 * 1000
-const totalTimeoutMs = 120 * 60 * 1000
+const minute = 60 * 1000
+
+/** Per file, and in total, in ms by tier. They end a hang; even a busy machine needs less. */
+const limitsMs = {
+  check: { file: 10 * minute, total: 40 * minute },
+  test: { file: 10 * minute, total: 40 * minute },
+  all: { file: 30 * minute, total: 120 * minute },
+}
 
 /**
  * Resolves to the exit code. Words select test files of all tiers by path, and skip types and lint;
@@ -41,7 +46,8 @@ export async function runSuite(argv, tier) {
   if (files.some(isProgramTest)) await ensureBuilt()
   const isSound = words.length > 0 || (await check())
   const env = { ...programs, ...(tier === 'all' && { CROSSWIND_SEED: seedOfRun() }) }
-  const code = await inRunFolder((folder) => runTests(files, options, { ...env, TMPDIR: folder }))
+  const limits = limitsMs[words.length > 0 ? 'all' : tier]
+  const code = await inRunFolder((folder) => runTests(files, options, limits, { ...env, TMPDIR: folder }))
   return isSound ? code : 1
 }
 
@@ -112,18 +118,24 @@ async function inRunFolder(work) {
   }
 }
 
-function runTests(files, options, env) {
+function runTests(files, options, limits, env) {
   process.stdout.write(`  tests, ${files.length} files\n`)
   // Tests wait, too: two files more than cores.
   const concurrency = 2 + (os.availableParallelism?.() ?? os.cpus().length)
-  const limits = [`--test-concurrency=${concurrency}`, `--test-timeout=${fileTimeoutMs}`]
+  const flags = [`--test-concurrency=${concurrency}`, ...endingAfter(limits.file)]
   const hasReporter = options.some((option) => option.startsWith('--test-reporter'))
-  return launch(['--test', ...limits, ...(hasReporter ? [] : reporters), ...options, ...files], {
+  return launch(['--test', ...flags, ...(hasReporter ? [] : reporters), ...options, ...files], {
     // Each file is a process of its own, which compiles the same modules.
     env: { ...env, NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/compiled') },
     stdio: ['ignore', 'inherit', 'inherit'],
-    timeout: totalTimeoutMs,
+    timeout: limits.total,
   })
+}
+
+/** Node's flags that end a test, or a file whose process stays open, after `ms`. */
+export function endingAfter(ms) {
+  const guard = pathToFileURL(join(root, 'scripts/hang.mjs'))
+  return [`--test-timeout=${ms}`, `--import=${guard.href}?limit=${ms}`]
 }
 
 const reporters = ['spec', pathToFileURL(join(root, 'scripts/skipped.mjs')).href].flatMap((name) => [
