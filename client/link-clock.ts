@@ -76,15 +76,17 @@ export class LinkClock {
   }
 
   /**
-   * The connection was welcomed at `at` by the server's clock; null when it has ended. Asks after a pause, so
-   * that queued messages go first. Does not call `onChange`.
+   * The connection was welcomed at `at` by the server's clock; null when it has ended: the last reading then
+   * goes on, with a growing bound. Asks after a pause, so that queued messages go first. Does not call `onChange`.
    */
   askOver(connection: Asked | null, at = 0, receivedAt = 0): void {
     this.#connection = connection
-    this.#reading = null
     this.#behindMs = null
+    this.#stopLag()
+    if (!connection) return
+    this.#reading = null
     this.#restart()
-    if (connection) this.lag.welcomed(at, receivedAt)
+    this.lag.welcomed(at, receivedAt)
   }
 
   /** Stops until `wake('visible')`. */
@@ -133,11 +135,11 @@ export class LinkClock {
     this.#plan()
     // Extends the last reading, since this request may get no answer.
     this.#report()
-    if (isAwaiting) return
+    if (isAwaiting || !this.#connection) return
     this.#askedAt = now
-    const { uplink, opening } = this.#connection ?? {}
-    if (uplink?.askClock) uplink.askClock()
-    else if (opening) askClock(opening, this.#platform)
+    const { uplink, opening } = this.#connection
+    if (uplink.askClock) uplink.askClock()
+    else askClock(opening, this.#platform)
   }
 
   #read(reading: ClockReading | null): void {

@@ -265,6 +265,7 @@ export class Link implements Sleeper {
     this.#isClosed = true
     this.#sendLast(() => this.outbox.close())
     this.#cancelRetry()
+    this.rest()
     this.#leave(true)
     this.#shown.clear()
   }

@@ -19,7 +19,8 @@ async function reportOf(name, folder) {
     (door) => `export * as ".${door.name.replace(`@crosswind/${name}`, '')}" from "${door.file}"\n`,
   )
   writeFileSync(entry, lines.join(''))
-  const statements = (await joinedTypes(entry))
+  const own = doors.map(({ file }) => file)
+  const statements = (await joinedTypes(entry, own))
     .trim()
     .split(/\n(?=(?:declare|export|import|interface|type) )/)
   return `// The types of @crosswind/${name}, written by \`npm run api\`.\n\n${statements.sort().join('\n')}\n`

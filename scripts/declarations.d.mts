@@ -14,4 +14,4 @@ export function writeDeclarations(
   folder: string,
   options?: readonly string[],
 ): Promise<readonly Door[]>
-export function joinedTypes(entry: string): Promise<string>
+export function joinedTypes(entry: string, own?: readonly string[]): Promise<string>

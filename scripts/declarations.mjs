@@ -1,7 +1,7 @@
 // Writes the packages' declarations of types, and joins those behind an entry point into one file.
 
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { rolldown } from 'rolldown'
 import { dts } from 'rolldown-plugin-dts'
 import { root, runTool, tool } from './child-process.mjs'
@@ -24,23 +24,39 @@ export async function writeDeclarations(name, folder, options = []) {
   })
 }
 
-/** The client's doors, from a package that imports them. */
-const doors = {
-  name: 'doors',
-  resolveId(id) {
-    const [, door] = /^\.\.\/(connect|stores|document-store)\.[jt]s$/.exec(id) ?? []
-    return door ? { id: `@crosswind/client/${door}`.replace('/connect', ''), external: true } : null
-  },
+/** Doors that others import, by their sources. Declared a second time, a class would not fit the first. */
+const imported = {
+  'client/connect': '@crosswind/client',
+  'client/stores': '@crosswind/client/stores',
+  'client/document-store': '@crosswind/client/document-store',
+  'server/index': '@crosswind/server',
 }
 
-/** Lists a declaration file's exports and everything that they refer to, each once. */
-export async function joinedTypes(entry) {
+/** Imports other doors by name, except those of `own` files. */
+const importDoors = (own) => ({
+  name: 'import-doors',
+  resolveId(id, importer) {
+    if (importer === undefined || !/\/(react|server)\/[^/]+$/.test(importer)) return null
+    const path = resolve(dirname(importer), id).replace(/(\.d)?\.[jt]s$/, '')
+    const name = Object.keys(imported).find((source) => path.endsWith(`/${source}`))
+    return name && !own.includes(`${path}.d.ts`) ? { id: imported[name], external: true } : null
+  },
+})
+
+/**
+ * Lists a declaration file's exports and everything that they refer to, each once. What the doors behind
+ * `own` files export is listed, too; that of others is imported from them.
+ */
+export async function joinedTypes(entry, own = []) {
   const bundle = await rolldown({
     input: entry,
     external: /^[^./]/,
     treeshake: { moduleSideEffects: false },
     // Reads declarations only: the generator is not asked.
-    plugins: [doors, dts({ dtsInput: true, emitDtsOnly: true, generator: 'oxc', tsconfig: false })],
+    plugins: [
+      importDoors(own),
+      dts({ dtsInput: true, emitDtsOnly: true, generator: 'oxc', tsconfig: false }),
+    ],
   })
   const { output } = await bundle.generate()
   return output[0].code

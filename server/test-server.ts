@@ -6,9 +6,8 @@ import type { AddressInfo } from 'node:net'
 import { inspect } from 'node:util'
 import type { Clock } from '../protocol/time.ts'
 import { processTimers } from '../scripts/process.ts'
+import type { Crosswind, CrosswindOptions } from './index.ts'
 import { create } from './library/create.ts'
-import type { Crosswind } from './library/crosswind.ts'
-import type { CrosswindOptions } from './library/options.ts'
 import { movableTimers } from './movable-timers.ts'
 
 export interface TestOptions extends Omit<CrosswindOptions, 'path' | 'authorize' | 'storage' | 'workers'> {

@@ -4,10 +4,11 @@ import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import * as Y from 'yjs'
-import type { Crosswind as Client, Room } from '../../client/connect.ts'
+import type { Crosswind as Client, ConnectionState, Room } from '../../client/connect.ts'
 import type { CrosswindProvider } from '../../client/yjs.ts'
 import { temporaryFolder } from '../../scripts/folder-testing.ts'
 import type { createCrosswind, Received } from '../../server/index.ts'
@@ -31,6 +32,10 @@ interface Unread {
 }
 
 interface Modules {
+  readonly 'archive.mjs': {
+    archive(crosswind: Client, channel: string, file: string): () => void
+  }
+  readonly 'age.mjs': { ageOf(at: number, state: Pick<ConnectionState, 'clock'>): number | null }
   readonly 'unread.mjs': {
     countUnread(
       crosswind: Client,
@@ -132,6 +137,43 @@ async function openTwo(t: TestContext, words: string) {
   await converged(ann.doc, bob.doc)
   return { crosswind, ann, text, other, same: () => converged(ann.doc, bob.doc) }
 }
+
+test('a program that stops and goes on has each message once', async (t) => {
+  const { archive } = await load(t, 'archive.mjs')
+  const file = join(temporaryFolder(t), 'archive.db')
+  const { crosswind, open } = await start(t, { channels: { readings: { kind: 'json' } } })
+  let last = 0
+  for (const count of [3, 2, 0, 4]) {
+    // While the program is away.
+    for (let n = 0; n < count; n += 1) await crosswind.publish('readings', ++last)
+    const client = open()
+    const end = archive(client, 'readings', file)
+    await new Promise<void>((resolve) => {
+      client.subscribe('readings', {
+        from: 'start',
+        onMessage: ({ data }) => data === last && resolve(),
+      })
+    })
+    end()
+    client.close()
+  }
+  const db = new DatabaseSync(file, { readOnly: true })
+  t.after(() => db.close())
+  const rows = db.prepare('SELECT data FROM messages ORDER BY rowid').all()
+  assert.deepEqual(
+    rows.map(({ data }) => Number(data)),
+    [1, 2, 3, 4, 5, 6, 7, 8, 9],
+  )
+})
+
+test('the age of a reading is known while the connection is lost, and not from a clock that is not', async (t) => {
+  const { ageOf } = await load(t, 'age.mjs')
+  t.mock.timers.enable({ apis: ['Date'], now: 100_000 })
+  assert.equal(ageOf(90_000, { clock: { offsetMs: -3000, boundMs: 20 } }), 7000)
+  assert.equal(ageOf(99_000, { clock: { offsetMs: -3000, boundMs: 1000 } }), 0)
+  assert.equal(ageOf(90_000, { clock: { offsetMs: -3000, boundMs: 1001 } }), null)
+  assert.equal(ageOf(90_000, { clock: null }), null)
+})
 
 test('what others wrote after the last message read is counted, also from 100 messages back', async (t) => {
   const { countUnread } = await load(t, 'unread.mjs')

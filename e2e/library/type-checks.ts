@@ -159,13 +159,15 @@ console.log((await server.clientsOn('room.1')).length)
 server.attach(createServer())
 for (const storage of [postgres({ connectionString: '' }), redis({ url: '' })])
   await createCrosswind({ path: '/realtime', channels, authorize, storage })
-const { url, advance, use } = await createTestCrosswind({
+const { crosswind: tested, url, advance, use } = await createTestCrosswind({
   channels,
   application(made, now) {
     made.attach(createServer())
     return createServer((_request, response) => response.end(now().toFixed()))
   },
 })
+const testedChannels: Crosswind<typeof channels> = tested
+await testedChannels.publish('wind', url)
 advance(url.length)
 use(connect(url, { platform: programsOver(fetch) })).channel('room.1')
 server.attach(createSecureServer({ ...serverOptions(), cert: '', key: '' }))
