@@ -96,12 +96,12 @@ test('a client that is to answer is sent 64 KiB before its first answer, however
 
 test('a client that suddenly reads a sixth of what it is sent is not far behind', () => {
   // At any point between two heartbeats.
+  // At any point between two heartbeats.
   for (const { sentPerMs, tripMs, mostMs } of [
     { sentPerMs: 120, tripMs: 20, mostMs: 3600 },
     { sentPerMs: 120, tripMs: 150, mostMs: 4500 },
     { sentPerMs: 1000, tripMs: 300, mostMs: 6200 },
   ])
-    // At any point between two heartbeats.
     for (const { name, firstBytes, slowPerMs, mostPerMs } of [
       { name: 'its first messages', firstBytes: 4_000_000, slowPerMs: freePerMs, mostPerMs: sentPerMs },
       { name: 'a slow episode', firstBytes: 0, slowPerMs: sentPerMs / 2, mostPerMs: sentPerMs },
