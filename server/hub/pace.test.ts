@@ -94,9 +94,7 @@ test('a client that is to answer is sent 64 KiB before its first answer, however
   assert.ok(play(slow).longestMs > 20_000)
 })
 
-test('a client that suddenly reads a sixth of what it is sent is not far behind', () => {
-  // At any point between two heartbeats.
-  // At any point between two heartbeats.
+test('a client that suddenly reads a sixth of what it is sent, at any point between heartbeats, is not far behind', () => {
   for (const { sentPerMs, tripMs, mostMs } of [
     { sentPerMs: 120, tripMs: 20, mostMs: 3600 },
     { sentPerMs: 120, tripMs: 150, mostMs: 4500 },
