@@ -42,6 +42,21 @@ test('measures silence from the last frame', () => {
   assert.deepEqual(closings, [['silent', 95_000]])
 })
 
+test('a client that reads a long backlog shows that it lives: heartbeats arrive behind it', () => {
+  const { time, stream } = watch()
+  stream.welcome({ heartbeatMs: 2000 })
+  for (let n = 0; n < 100; n += 1) {
+    time.advance(100)
+    stream.frame({ type: 'presence', windows: 1, browserHttp1Streams: 0 })
+  }
+  assert.equal(stream.beats(), 3)
+  stream.heartbeat()
+  stream.heartbeat()
+  assert.equal(stream.beats(), 5, 'each of the server’s is answered at once')
+  time.advance(60_000)
+  assert.equal(stream.beats(), 5, 'nothing was read')
+})
+
 test('received frames set no timers: one timer serves them all', () => {
   const { time, stream } = watch()
   for (let n = 0; n < 1000; n += 1) stream.heartbeat()

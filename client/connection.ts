@@ -10,6 +10,8 @@ const firstSilenceMs = 20_000
 const firstHeartbeatMs = 15_000
 /** Allows two late heartbeats; a broken path can look open for minutes. */
 const heartbeatsMissed = 2.5
+/** Heartbeat intervals without the server's heartbeat until any frame is answered. */
+const heartbeatLate = 1.5
 
 interface Watched extends Opening {
   /** Reported with each heartbeat. */
@@ -26,6 +28,7 @@ export class Connection {
   #heartbeatMs = firstHeartbeatMs
   #silenceMs = firstSilenceMs
   #heardAt: number
+  #beatAt = 0
   #welcomedAt: number | null = null
   #stopWatchdog = nothingPlanned
 
@@ -95,18 +98,28 @@ export class Connection {
   #take(frame: DownFrame, receivedAt: number): void {
     if (this.#isOver) return
     // A clock answer may arrive on a separate request, so it does not prove that the stream lives.
-    if (frame.type !== 'clock') this.#heardAt = this.#timers.now()
-    if (frame.type === 'welcome') this.#welcomed(frame)
-    // Answered on arrival: background windows get timers once a minute, and the server would time out.
-    if (frame.type === 'heartbeat' && this.mode.isPush)
-      this.#open.beat({ at: frame.at, windows: this.opening.windows?.() })
+    if (frame.type !== 'clock') {
+      this.#heardAt = this.#timers.now()
+      if (frame.type === 'welcome') this.#welcomed(frame)
+      else if (this.mode.isPush) this.#beat(frame)
+    }
     this.opening.onFrame(frame, receivedAt)
+  }
+
+  /** On arrival: background windows get timers once a minute, and the server would time out. */
+  #beat(frame: DownFrame): void {
+    const at = frame.type === 'heartbeat' ? frame.at : undefined
+    // The server's heartbeats may wait behind a long backlog.
+    if (at === undefined && this.#heardAt - this.#beatAt < this.#heartbeatMs * heartbeatLate) return
+    this.#beatAt = this.#heardAt
+    this.#open.beat({ at, windows: this.opening.windows?.() })
   }
 
   #welcomed({ heartbeatMs, user }: Welcome): void {
     // Requests of their own may be made in another session by then, which the server compares.
     if (user) this.opening.query.set('user', user)
     this.#welcomedAt = this.#timers.now()
+    this.#beatAt = this.#welcomedAt
     this.#heartbeatMs = heartbeatMs
     this.#stopWatchdog()
     // Polls have request timeouts, and empty responses emit no frame.

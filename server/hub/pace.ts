@@ -9,9 +9,13 @@ const leastWaitMs = 250
 const mostWaitMs = 750
 const mostTookMs = 1500
 
+/** Growth of a limit that was reached, and room above what was used: a link may fall to a fraction at any time. */
+const growth = 1.5
+const room = 1.25
+
 /**
  * A stream's bytes under way, as the client's answers to heartbeats confirm them. Delays are compared with the
- * shortest so far, as in LEDBAT (RFC 6817).
+ * shortest so far, as in LEDBAT (RFC 6817). A limit that is not used decays, as in RFC 7661, to the first one.
  */
 export class Pace {
   #bytes = 0
@@ -39,7 +43,8 @@ export class Pace {
   get mustAsk(): boolean {
     return (
       this.#asked === null &&
-      (this.#shortestMs === Number.POSITIVE_INFINITY || this.#bytes >= this.#maxBytes / 2)
+      (this.#shortestMs === Number.POSITIVE_INFINITY ||
+        this.#bytes >= Math.min(firstBytes, this.#maxBytes) / 2)
     )
   }
 
@@ -56,7 +61,8 @@ export class Pace {
     const waitedMs = tookMs - this.#shortestMs
     if (waitedMs > mostWaitMs || tookMs > mostTookMs)
       this.#maxBytes = Math.max(leastBytes, this.#maxBytes / 2)
-    else if (waitedMs < leastWaitMs && this.isFull) this.#maxBytes = Math.min(mostBytes, this.#maxBytes * 2)
+    else if (!this.isFull) this.#maxBytes = Math.min(this.#maxBytes, Math.max(firstBytes, this.#bytes * room))
+    else if (waitedMs < leastWaitMs) this.#maxBytes = Math.min(mostBytes, this.#maxBytes * growth)
     this.#bytes -= this.#asked.bytes
     this.#asked = null
     this.#isBounded = true
