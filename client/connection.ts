@@ -10,8 +10,6 @@ const firstSilenceMs = 20_000
 const firstHeartbeatMs = 15_000
 /** Allows two late heartbeats; a broken path can look open for minutes. */
 const heartbeatsMissed = 2.5
-/** Heartbeat intervals without the server's heartbeat until any frame is answered. */
-const heartbeatLate = 1.5
 
 interface Watched extends Opening {
   /** Reported with each heartbeat. */
@@ -101,16 +99,18 @@ export class Connection {
     if (frame.type !== 'clock') {
       this.#heardAt = this.#timers.now()
       if (frame.type === 'welcome') this.#welcomed(frame)
-      else if (this.mode.isPush) this.#beat(frame)
+      if (this.mode.isPush) this.#beat(frame)
     }
     this.opening.onFrame(frame, receivedAt)
   }
 
-  /** On arrival: background windows get timers once a minute, and the server would time out. */
+  /**
+   * Shows that this client lives: at the welcome, in answer to the server's heartbeats, and at other frames, since
+   * those may wait behind a long backlog. Not by a timer: background windows get one a minute.
+   */
   #beat(frame: DownFrame): void {
     const at = frame.type === 'heartbeat' ? frame.at : undefined
-    // The server's heartbeats may wait behind a long backlog.
-    if (at === undefined && this.#heardAt - this.#beatAt < this.#heartbeatMs * heartbeatLate) return
+    if (at === undefined && this.#heardAt - this.#beatAt < this.#silenceMs / 2) return
     this.#beatAt = this.#heardAt
     this.#open.beat({ at, windows: this.opening.windows?.() })
   }
@@ -119,7 +119,6 @@ export class Connection {
     // Requests of their own may be made in another session by then, which the server compares.
     if (user) this.opening.query.set('user', user)
     this.#welcomedAt = this.#timers.now()
-    this.#beatAt = this.#welcomedAt
     this.#heartbeatMs = heartbeatMs
     this.#stopWatchdog()
     // Polls have request timeouts, and empty responses emit no frame.

@@ -359,7 +359,7 @@ export class Link implements Sleeper {
     // It would go on as somebody whom its page does not show.
     if (this.outbox.user && user !== this.outbox.user) {
       this.#leave()
-      this.#denied({ code: 'refused', sentence: otherUser.message, retryAfterMs: null }, otherUser)
+      this.#denied(otherUser, { code: 'refused' })
       return
     }
     this.#readOnly = welcome.readOnly ?? []
@@ -381,8 +381,6 @@ export class Link implements Sleeper {
     )
     this.#clock?.askOver(connection, welcome.at, receivedAt)
     this.#awareness.sendOver((report) => uplink.sendAwareness(report), welcome.stateBytes)
-    // Otherwise the server would keep a client that is lost before it can answer the first heartbeat.
-    uplink.beat()
     this.#report('open', { spokenHttp: welcome.http })
     this.planProbe()
   }
@@ -488,7 +486,7 @@ export class Link implements Sleeper {
     this.#report('waiting', { reason: sentence })
     const onLetIn = () => {
       const isExpired = code === 'expired'
-      if (this.#isRenewed && !isExpired) return this.#denied(closing, new RefusedError(code, sentence))
+      if (this.#isRenewed && !isExpired) return this.#denied(new RefusedError(code, sentence), closing)
       this.#isRenewed = !isExpired
       // The pause grows from the second time on, to prevent a loop.
       this.#retryIn(this.#retry.pauseMs({ code, retryAfterMs: 0 }, wasOpen), sentence)
@@ -505,15 +503,15 @@ export class Link implements Sleeper {
       (error) => {
         const refusal = asClosing(error)
         if (!this.#isWaiting()) return
-        if (isRefusal(refusal)) this.#denied(refusal, error)
+        if (isRefusal(refusal)) this.#denied(error, refusal)
         else onUnreachable()
       },
     )
   }
 
-  #denied({ code, sentence, retryAfterMs }: Closing, error: unknown): void {
+  #denied(error: Error, { code, retryAfterMs }: Pick<Closing, 'code'> & Partial<Closing>): void {
     this.#fallback.closed(code)
-    this.#retryIn(Math.max(this.#retry.longPauseMs(), retryAfterMs ?? 0), sentence)
+    this.#retryIn(Math.max(this.#retry.longPauseMs(), retryAfterMs ?? 0), error.message)
     this.#listener.onDenied?.(error)
   }
 

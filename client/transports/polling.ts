@@ -77,7 +77,7 @@ function openPoll(
   return {
     ...uplink,
     // Polls already serve as heartbeats.
-    beat: (beat) => beat?.windows && uplink.beat(beat),
+    beat: (beat) => beat.windows && uplink.beat(beat),
     close(isForGood) {
       stop()
       postLeave(opening, platform, isForGood)

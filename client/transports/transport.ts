@@ -90,7 +90,7 @@ export interface OpenTransport {
   readonly send: (draft: Draft) => Promise<Stored>
   /** Whether messages sent in earlier turns reach the server even if the page ends now. */
   readonly outlivesPage?: boolean | undefined
-  readonly beat: (beat?: BeatReport) => void
+  readonly beat: (beat: BeatReport) => void
   /**
    * Requests the server's time, stamped on departure; a `clock` frame may answer. Absent where a request
    * of its own does as well, or better: over another window's connection the stamp would be too early.

@@ -109,7 +109,7 @@ export function openOwnClient(
       ca: null,
       onFrame(frame) {
         if (frame.type === 'welcome') resolve({ publish, ping: askClock, close })
-        if (frame.type === 'heartbeat') beat()
+        if (frame.type === 'heartbeat') beat({})
         if (frame.type === 'clock') onPong?.()
         if (frame.type === 'message') onBytes?.(Buffer.from(JSON.stringify(frame)))
       },
