@@ -1,6 +1,7 @@
 // The door for documents in user interfaces: a Yjs document and its provider as a value that changes.
 
 import * as Y from 'yjs'
+import { nothingPlanned } from '../protocol/time.ts'
 import { type Opened, Shared, type Store, type Stores } from './stores.ts'
 import { RefusedError } from './transports/transport.ts'
 import { CrosswindProvider, type SaveState } from './yjs.ts'
@@ -31,6 +32,15 @@ const noDocument: DocumentSnapshot = {
   error: null,
 }
 
+class SharedProvider extends CrosswindProvider {
+  onDiscarded = nothingPlanned
+
+  override discard(): void {
+    super.discard()
+    this.onDiscarded()
+  }
+}
+
 class SharedDocument extends Shared<DocumentSnapshot> {
   readonly #name: string
 
@@ -42,7 +52,7 @@ class SharedDocument extends Shared<DocumentSnapshot> {
   protected begin(connection: Opened): void {
     const doc = new Y.Doc()
     // A provider of a given connection needs no address.
-    const provider = new CrosswindProvider('', this.#name, doc, { connection })
+    const provider = new SharedProvider('', this.#name, doc, { connection })
     let failure: unknown = null
     const show = () => {
       const { synced: isSynced, saveState, mayWrite, refused } = provider
@@ -55,10 +65,10 @@ class SharedDocument extends Shared<DocumentSnapshot> {
       if (error instanceof RefusedError || !provider.shouldConnect) failure = error
       show()
     })
-    provider.on('discarded', () => {
+    provider.onDiscarded = () => {
       this.offs.length = 0
       this.begin(connection)
-    })
+    }
     this.offs.push(() => provider.destroy())
     show()
   }

@@ -43,8 +43,6 @@ interface ProviderEvents {
   'connection-error': [error: unknown, provider: CrosswindProvider]
   saved: [isSaved: boolean]
   'save-state': [state: SaveState]
-  /** By `discard`; the provider is destroyed. */
-  discarded: []
   refused: [error: RefusedError]
   /** A change of this document is in a draft, perhaps with others. */
   draft: [draft: Draft]
@@ -94,7 +92,6 @@ export class CrosswindProvider {
   #mayWrite: boolean | null = null
   #leave: () => void = ignore
   #status: ConnectionState['status'] | null = null
-  #isOffline = false
   #synced = false
   #untilSaved = resolvers()
   /** Why it stopped; null until then, and after `connect()`. */
@@ -117,7 +114,6 @@ export class CrosswindProvider {
       { channel: roomname, start, isRequired, origin: this },
       {
         isOpen: () => this.#status === 'open',
-        isOffline: () => this.#isOffline,
         onCaughtUp: () => this.#setSynced(this.#status === 'open'),
         onNewLog: () => this.#setSynced(false),
         onSaveState: (state, before) => this.#tellState(state, before),
@@ -263,10 +259,8 @@ export class CrosswindProvider {
    * provider has kept, such as y-indexeddb, is to be cleared before.
    */
   discard(): void {
-    const listeners = this.#listenersOf('discarded')
     this.#sync.discard()
     this.destroy()
-    for (const listener of listeners) attempt(listener)
   }
 
   on<Event extends EventName>(event: Event, listener: Listener<Event>): void {
@@ -287,11 +281,8 @@ export class CrosswindProvider {
   }
 
   #emit<Event extends EventName>(event: Event, ...given: ProviderEvents[Event]): void {
-    for (const listener of this.#listenersOf(event)) attempt(() => listener(...given))
-  }
-
-  #listenersOf<Event extends EventName>(event: Event): readonly Listener<Event>[] {
-    return [...(this.#listeners.get(event) ?? [])] as Listener<Event>[]
+    const listeners = [...(this.#listeners.get(event) ?? [])] as Listener<Event>[]
+    for (const listener of listeners) attempt(() => listener(...given))
   }
 
   // The connection
@@ -302,7 +293,7 @@ export class CrosswindProvider {
     if (status === before && mayWrite === this.#mayWrite) return
     this.#status = status
     this.#mayWrite = mayWrite
-    if (status !== 'opening') this.#isOffline = status === 'waiting'
+    if (status !== 'opening') this.#sync.isOffline = status === 'waiting'
     if (before === 'opening' && status === 'waiting')
       this.#emit('connection-error', new Error(reason ?? ''), this)
     if (before !== null && status === 'waiting')
@@ -341,7 +332,7 @@ export class CrosswindProvider {
     this.#leave()
     this.#channel = null
     this.#status = null
-    this.#isOffline = true
+    this.#sync.isOffline = true
     this.#emit('connection-close', null, this)
     this.#setSynced(false)
     this.#bridge.hideOthers()

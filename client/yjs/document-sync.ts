@@ -49,8 +49,6 @@ export type SaveState = 'saved' | 'saving' | 'kept' | 'unsaved' | 'refused'
 interface SyncListener {
   /** Whether the connection is open. */
   isOpen(): boolean
-  /** Whether it is lost or closed, so that it is not open, nor is opened for the first time. */
-  isOffline(): boolean
   /** The document has all that is stored, and its own updates are stored or being sent. */
   onCaughtUp(): void
   /** The log was replaced. */
@@ -95,6 +93,8 @@ const merging = { mergeUpdates, minQueued: 1, ignoresBounds: true }
 export class DocumentSync {
   /** Why the newest changes are not stored. */
   refused: RefusedError | null = null
+  /** Whether the connection was lost or closed, and is not open again. */
+  isOffline = false
   readonly #doc: Y.Doc
   readonly #options: SyncOptions
   readonly #listener: SyncListener
@@ -115,7 +115,7 @@ export class DocumentSync {
   #uncertain: number
   /** The draft of the updates that the newest comparison found missing. */
   #difference: Draft | null = null
-  /** Those of them that nothing keeps: neither an outbox with a keeper nor, as far as is known, another provider. */
+  /** Those of them that no outbox has got, nor, as far as is known, another provider. */
   #unkept: number
   #toldState: SaveState
   /** The connection's; see `Outbox`. */
@@ -154,12 +154,12 @@ export class DocumentSync {
   get saveState(): SaveState {
     if (this.unsaved === 0) return 'saved'
     if (this.refused) return 'refused'
-    if (!this.#listener.isOffline()) return 'saving'
+    if (!this.isOffline) return 'saving'
     const outbox = this.#link?.outbox
-    if (!outbox || this.#unkept > 0) return 'unsaved'
+    if (!outbox?.keeper || this.#unkept > 0) return 'unsaved'
     const { unstored, persisted, canPersist, isFull } = outbox.state
     if (persisted === unstored) return 'kept'
-    return outbox.keeper && canPersist && !isFull ? 'saving' : 'unsaved'
+    return canPersist && !isFull ? 'saving' : 'unsaved'
   }
 
   /** Updates that no outbox has yet. */
@@ -187,7 +187,6 @@ export class DocumentSync {
     clearTimeout(this.#timer)
     // Their outcome will not be reported.
     this.#uncertain = this.unsaved
-    if (!this.#link?.outbox.keeper) this.#unkept = this.#uncertain
     this.#link?.outbox.listeners.delete(this.#outboxListener)
     if (isShared) this.#resume()
     this.#channel = null
@@ -199,15 +198,15 @@ export class DocumentSync {
 
   /** Ends the drafts of this document, also those that were refused. `close` and `destroy` follow. */
   discard(): void {
-    const isKept = ({ draft }: PendingDraft) => !this.#isOwn(draft)
+    const isOther = ({ draft }: PendingDraft) => !this.#isOwn(draft)
     const forget = ({ outbox }: Link) => {
       const { pending, held } = outbox.drafts
       outbox.change({
-        pending: pending.filter(isKept),
-        held: held.filter(isKept),
+        pending: pending.filter(isOther),
+        held: held.filter(isOther),
         tell(listener) {
           for (const one of pending)
-            if (!isKept(one)) listener.onRefused(one.draft, 'Withdrawn.', 'withdrawn')
+            if (!isOther(one)) listener.onRefused(one.draft, 'Withdrawn.', 'withdrawn')
         },
       })
     }
@@ -363,7 +362,6 @@ export class DocumentSync {
       code === 'too-large' && isUpdate(draft) ? ` This update has ${bytesIn(draft.body).length} bytes.` : ''
     const error = new RefusedError(code, sentence + size)
     this.#uncertain += 1
-    if (!this.#link?.outbox.keeper) this.#unkept += 1
     const isDifference = draft.id === this.#difference?.id
     if (isDifference) this.#difference = null
     // A comparison follows, or the refusal of the document was reported already.
@@ -387,7 +385,6 @@ export class DocumentSync {
   /** The connection's policy has no room for a change. */
   #full(): void {
     this.#uncertain += 1
-    this.#unkept += 1
     this.#refuse(new RefusedError('outbox-full', 'Too many messages are waiting to be sent.'))
   }
 
@@ -402,7 +399,7 @@ export class DocumentSync {
     this.#listener.onRefused(error)
   }
 
-  /** Also to be called when the connection is lost. */
+  /** Also to be called after `isOffline` has changed. */
   tellState(): void {
     const before = this.#toldState
     if (this.unsaved === 0) {

@@ -896,7 +896,6 @@ interface ProviderEvents {
   'connection-error': [error: unknown, provider: CrosswindProvider];
   saved: [isSaved: boolean];
   'save-state': [state: SaveState];
-  discarded: [];
   refused: [error: RefusedError];
   draft: [draft: Draft];
   renamed: [id: string, drafts: readonly Draft[]];
