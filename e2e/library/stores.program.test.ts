@@ -5,7 +5,6 @@ import { test } from 'node:test'
 import type * as Y from 'yjs'
 import { type DocumentSnapshot, documentStore } from '../../client/document-store.ts'
 import { keptDrafts } from '../../client/drafts.ts'
-import type { Off } from '../../client/listeners.ts'
 import { type Store, Stores } from '../../client/stores.ts'
 import { nothingPlanned } from '../../protocol/time.ts'
 import { until } from '../browser/browser.ts'
@@ -168,7 +167,7 @@ test('a document whose refused changes are discarded begins anew, with what the 
     authorize: () => ({ user: 'ann', read: ['*'], write }),
   })
   const store = documentStore(new Stores(() => open({ token: () => 'ann' })), 'doc.1')
-  const offs: Off[] = []
+  const offs: (() => void)[] = []
   const untilIs = async (is: (snapshot: DocumentSnapshot) => boolean) => {
     const { snapshot, off } = await shown(store, is)
     offs.push(off)
