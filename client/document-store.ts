@@ -1,18 +1,19 @@
 // The door for documents in user interfaces: a Yjs document and its provider as a value that changes.
 
 import * as Y from 'yjs'
+import { nothingPlanned } from '../protocol/time.ts'
 import { type Opened, Shared, type Store, type Stores } from './stores.ts'
 import { RefusedError } from './transports/transport.ts'
-import { CrosswindProvider } from './yjs.ts'
+import { CrosswindProvider, type SaveState } from './yjs.ts'
 
 export interface DocumentSnapshot {
-  /** Null until a turn after the first subscription, and on a server. */
+  /** Null until a turn after the first subscription, and on a server; another one after `provider.discard()`. */
   readonly doc: Y.Doc | null
   readonly provider: CrosswindProvider | null
   /** Whether the connection is open, and the document has what was stored. */
   readonly isSynced: boolean
-  /** Whether all changes are stored. */
-  readonly isSaved: boolean
+  /** See `CrosswindProvider#saveState`. */
+  readonly saveState: SaveState
   /** See `CrosswindProvider#mayWrite`. */
   readonly mayWrite: boolean | null
   /**
@@ -26,9 +27,18 @@ const noDocument: DocumentSnapshot = {
   doc: null,
   provider: null,
   isSynced: false,
-  isSaved: true,
+  saveState: 'saved',
   mayWrite: null,
   error: null,
+}
+
+class SharedProvider extends CrosswindProvider {
+  onDiscarded = nothingPlanned
+
+  override discard(): void {
+    super.discard()
+    this.onDiscarded()
+  }
 }
 
 class SharedDocument extends Shared<DocumentSnapshot> {
@@ -42,19 +52,23 @@ class SharedDocument extends Shared<DocumentSnapshot> {
   protected begin(connection: Opened): void {
     const doc = new Y.Doc()
     // A provider of a given connection needs no address.
-    const provider = new CrosswindProvider('', this.#name, doc, { connection })
+    const provider = new SharedProvider('', this.#name, doc, { connection })
     let failure: unknown = null
     const show = () => {
-      const { synced: isSynced, saved: isSaved, mayWrite, refused } = provider
+      const { synced: isSynced, saveState, mayWrite, refused } = provider
       if (isSynced) failure = null
-      this.change({ doc, provider, isSynced, isSaved, mayWrite, error: refused ?? failure })
+      this.change({ doc, provider, isSynced, saveState, mayWrite, error: refused ?? failure })
     }
-    for (const event of ['status', 'sync', 'saved', 'refused'] as const) provider.on(event, show)
+    for (const event of ['status', 'sync', 'save-state', 'refused'] as const) provider.on(event, show)
     provider.on('connection-error', (error) => {
       // Otherwise the connection was lost, and will be opened again.
       if (error instanceof RefusedError || !provider.shouldConnect) failure = error
       show()
     })
+    provider.onDiscarded = () => {
+      this.offs.length = 0
+      this.begin(connection)
+    }
     this.offs.push(() => provider.destroy())
     show()
   }

@@ -14,9 +14,9 @@ import {
 } from './follow.ts'
 import { attempt, report } from './listeners.ts'
 import { AwarenessBridge } from './yjs/awareness-bridge.ts'
-import { type DocumentStart, DocumentSync } from './yjs/document-sync.ts'
+import { type DocumentStart, DocumentSync, type SaveState } from './yjs/document-sync.ts'
 
-export type { DocumentStart } from './yjs/document-sync.ts'
+export type { DocumentStart, SaveState } from './yjs/document-sync.ts'
 export { mergeUpdates } from './yjs/updates.ts'
 
 export interface ProviderOptions extends ConnectOptions {
@@ -42,6 +42,7 @@ interface ProviderEvents {
   'connection-close': [event: { readonly reason: string } | null, provider: CrosswindProvider]
   'connection-error': [error: unknown, provider: CrosswindProvider]
   saved: [isSaved: boolean]
+  'save-state': [state: SaveState]
   refused: [error: RefusedError]
   /** A change of this document is in a draft, perhaps with others. */
   draft: [draft: Draft]
@@ -115,7 +116,7 @@ export class CrosswindProvider {
         isOpen: () => this.#status === 'open',
         onCaughtUp: () => this.#setSynced(this.#status === 'open'),
         onNewLog: () => this.#setSynced(false),
-        onSaved: (isSaved) => this.#tellSaved(isSaved),
+        onSaveState: (state, before) => this.#tellState(state, before),
         onRefused: (error) => {
           this.#rejectWaiting(error)
           this.#emit('refused', error)
@@ -156,6 +157,11 @@ export class CrosswindProvider {
   /** Updates of this document that are not stored; several that were joined count as one. */
   get unsaved(): number {
     return this.#sync.unsaved
+  }
+
+  /** Where this document's changes are, for a line that says so. The event `save-state` tells of a change. */
+  get saveState(): SaveState {
+    return this.#sync.saveState
   }
 
   /** True if the log has the whole document. */
@@ -247,6 +253,16 @@ export class CrosswindProvider {
     this.#listeners.clear()
   }
 
+  /**
+   * Gives up all changes that the server has not stored, also refused ones and those that `drafts` keeps on this
+   * device, and destroys the provider. The `Y.Doc` still has them: open the document as a new one. What another
+   * provider has kept, such as y-indexeddb, is to be cleared before.
+   */
+  discard(): void {
+    this.#sync.discard()
+    this.destroy()
+  }
+
   on<Event extends EventName>(event: Event, listener: Listener<Event>): void {
     const known = this.#listeners.get(event) ?? new Set()
     this.#listeners.set(event, known.add(listener))
@@ -277,12 +293,14 @@ export class CrosswindProvider {
     if (status === before && mayWrite === this.#mayWrite) return
     this.#status = status
     this.#mayWrite = mayWrite
+    if (status !== 'opening') this.#sync.isOffline = status === 'waiting'
     if (before === 'opening' && status === 'waiting')
       this.#emit('connection-error', new Error(reason ?? ''), this)
     if (before !== null && status === 'waiting')
       this.#emit('connection-close', { reason: reason ?? '' }, this)
     if (status !== 'open') this.#setSynced(false)
     this.#emit('status', { status: statuses[status] })
+    this.#sync.tellState()
     if (status === 'open') this.#sync.connected()
   }
 
@@ -314,10 +332,12 @@ export class CrosswindProvider {
     this.#leave()
     this.#channel = null
     this.#status = null
+    this.#sync.isOffline = true
     this.#emit('connection-close', null, this)
     this.#setSynced(false)
     this.#bridge.hideOthers()
     this.#emit('status', { status: 'disconnected' })
+    this.#sync.tellState()
   }
 
   #setSynced(isSynced: boolean): void {
@@ -337,12 +357,14 @@ export class CrosswindProvider {
     this.#emit('applied', message)
   }
 
-  #tellSaved(isSaved: boolean): void {
+  #tellState(state: SaveState, before: SaveState): void {
+    const isSaved = state === 'saved'
     if (isSaved) {
       this.#untilSaved.resolve()
       this.#untilSaved = resolvers()
     }
-    this.#emit('saved', isSaved)
+    if (isSaved !== (before === 'saved')) this.#emit('saved', isSaved)
+    this.#emit('save-state', state)
   }
 }
 

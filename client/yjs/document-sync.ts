@@ -35,6 +35,17 @@ interface SyncOptions {
   readonly origin: object
 }
 
+/**
+ * Where a document's changes are:
+ *
+ * - `saved`: the server has all of them
+ * - `saving`: they are being sent, or being kept on this device; also until it is known whether the server is reached
+ * - `kept`: the server is not reached; they are kept on this device, and sent later
+ * - `unsaved`: the server is not reached, and some are in this window only
+ * - `refused`: the server has refused some, as `refused` says
+ */
+export type SaveState = 'saved' | 'saving' | 'kept' | 'unsaved' | 'refused'
+
 interface SyncListener {
   /** Whether the connection is open. */
   isOpen(): boolean
@@ -42,7 +53,7 @@ interface SyncListener {
   onCaughtUp(): void
   /** The log was replaced. */
   onNewLog(): void
-  onSaved(isSaved: boolean): void
+  onSaveState(state: SaveState, before: SaveState): void
   /** The newest changes are not stored; they are sent again with the next change. */
   onRefused(error: RefusedError): void
   /** The document cannot be read. */
@@ -82,6 +93,8 @@ const merging = { mergeUpdates, minQueued: 1, ignoresBounds: true }
 export class DocumentSync {
   /** Why the newest changes are not stored. */
   refused: RefusedError | null = null
+  /** Whether the connection was lost or closed, and is not open again. */
+  isOffline = false
   readonly #doc: Y.Doc
   readonly #options: SyncOptions
   readonly #listener: SyncListener
@@ -102,7 +115,9 @@ export class DocumentSync {
   #uncertain: number
   /** The draft of the updates that the newest comparison found missing. */
   #difference: Draft | null = null
-  #wasSaved: boolean
+  /** Those of them that no outbox has got, nor, as far as is known, another provider. */
+  #unkept: number
+  #toldState: SaveState
   /** The connection's; see `Outbox`. */
   #user: string | null | undefined
   /** Some changes that may not be stored are another user's. */
@@ -118,6 +133,7 @@ export class DocumentSync {
     this.#listener = listener
     this.#start = start
     this.#uncertain = isEmpty(doc) ? 0 : 1
+    this.#unkept = this.#uncertain
     this.#outboxListener = {
       onOutbox: () => this.#meet(),
       onStored: (draft) => this.#stored(draft),
@@ -125,7 +141,7 @@ export class DocumentSync {
       onAdopted: (drafts) => this.#applyEach(drafts.filter(this.#isOwn)),
       onRenamed: (id, ...drafts) => this.#renamed(id, drafts),
     }
-    this.#wasSaved = this.unsaved === 0
+    this.#toldState = this.saveState
     if (start) this.apply(start.messages)
     doc.on('update', this.#onUpdate)
   }
@@ -133,6 +149,17 @@ export class DocumentSync {
   /** Number of updates that are not stored; several that were merged count as one. */
   get unsaved(): number {
     return this.#pending().length + this.#unqueued.length + this.#uncertain
+  }
+
+  get saveState(): SaveState {
+    if (this.unsaved === 0) return 'saved'
+    if (this.refused) return 'refused'
+    if (!this.isOffline) return 'saving'
+    const outbox = this.#link?.outbox
+    if (!outbox?.keeper || this.#unkept > 0) return 'unsaved'
+    const { unstored, persisted, canPersist, isFull } = outbox.state
+    if (persisted === unstored) return 'kept'
+    return canPersist && !isFull ? 'saving' : 'unsaved'
   }
 
   /** Updates that no outbox has yet. */
@@ -169,6 +196,25 @@ export class DocumentSync {
     this.#enter('closed')
   }
 
+  /** Ends the drafts of this document, also those that were refused. `close` and `destroy` follow. */
+  discard(): void {
+    const isOther = ({ draft }: PendingDraft) => !this.#isOwn(draft)
+    const forget = ({ outbox }: Link) => {
+      const { pending, held } = outbox.drafts
+      outbox.change({
+        pending: pending.filter(isOther),
+        held: held.filter(isOther),
+        tell(listener) {
+          for (const one of pending)
+            if (!isOther(one)) listener.onRefused(one.draft, 'Withdrawn.', 'withdrawn')
+        },
+      })
+    }
+    if (this.#link) forget(this.#link)
+    // By then what waits for the link is published.
+    else this.#channel?.link.then(forget, ignore)
+  }
+
   destroy(): void {
     clearTimeout(this.#timer)
     this.#doc.off('update', this.#onUpdate)
@@ -195,7 +241,7 @@ export class DocumentSync {
     this.#start = null
     this.#uncertain = Math.max(1, this.#uncertain)
     this.#compareIn(newLogPauseMs.least + Math.random() * newLogPauseMs.spread)
-    this.#tellSaved()
+    this.tellState()
     this.#listener.onNewLog()
   }
 
@@ -217,10 +263,12 @@ export class DocumentSync {
   ): void => {
     if (origin === this.#options.origin) return
     // A comparison finds what another provider, such as y-indexeddb, has kept.
-    if (!this.#channel || (!local && this.#phase !== 'caughtUp')) this.#uncertain += 1
-    else this.#publish(this.#channel, update)
+    if (!this.#channel || (!local && this.#phase !== 'caughtUp')) {
+      this.#uncertain += 1
+      if (local) this.#unkept += 1
+    } else this.#publish(this.#channel, update)
     this.#changed(deleteSet.clients.size > 0 ? refusedPauseMs.afterDeletion : refusedPauseMs.usual)
-    this.#tellSaved()
+    this.tellState()
   }
 
   #changed(retryMs: number): void {
@@ -282,7 +330,7 @@ export class DocumentSync {
     if (isNews && others.some(({ draft }) => this.#isOwn(draft))) {
       this.#isMixed = true
       this.#suspect()
-    } else this.#tellSaved()
+    } else this.tellState()
   }
 
   #resume(): void {
@@ -347,18 +395,19 @@ export class DocumentSync {
       this.#retryMs = Number.POSITIVE_INFINITY
     }
     this.refused = error
+    this.tellState()
     this.#listener.onRefused(error)
   }
 
-  #tellSaved(): void {
-    const isSaved = this.unsaved === 0
-    if (isSaved) {
+  /** Also to be called after `isOffline` has changed. */
+  tellState(): void {
+    const before = this.#toldState
+    if (this.unsaved === 0) {
       this.#isMixed = false
       this.refused = null
     }
-    if (isSaved === this.#wasSaved) return
-    this.#wasSaved = isSaved
-    this.#listener.onSaved(isSaved)
+    this.#toldState = this.saveState
+    if (this.#toldState !== before) this.#listener.onSaveState(this.#toldState, before)
   }
 
   // The comparison with the log
@@ -374,7 +423,7 @@ export class DocumentSync {
   /** The log may lack something of the document. */
   #suspect(): void {
     this.#uncertain += 1
-    this.#tellSaved()
+    this.tellState()
     if (this.#phase === 'caughtUp') void this.#compare()
   }
 
@@ -443,6 +492,7 @@ export class DocumentSync {
     if (turn !== this.#turn) return
     this.#difference = draft ?? null
     this.#uncertain = 0
+    this.#unkept = 0
     if (difference?.body && !draft) {
       this.#full()
       return
@@ -450,7 +500,7 @@ export class DocumentSync {
     this.#release()
     this.#resume()
     this.#listener.onCaughtUp()
-    this.#tellSaved()
+    this.tellState()
   }
 
   /** The drafts that wait only delete what the log lacks. */

@@ -60,6 +60,7 @@ declare class CrosswindProvider {
   get refused(): RefusedError | null;
   get mayWrite(): boolean | null;
   get unsaved(): number;
+  get saveState(): SaveState;
   get saved(): boolean;
   whenSaved(): Promise<void>;
   get users(): ReadonlyMap<number, string>;
@@ -67,6 +68,7 @@ declare class CrosswindProvider {
   connect(): void;
   disconnect(): void;
   destroy(): void;
+  discard(): void;
   on<Event extends EventName>(event: Event, listener: Listener<Event>): void;
   once<Event extends EventName>(event: Event, listener: Listener<Event>): void;
   off<Event extends EventName>(event: Event, listener: Listener<Event>): void;
@@ -395,7 +397,7 @@ declare namespace wire_d_exports {
   export { Bodies, ByHttp, ClockEstimate, ClockReading, DownFrame, Draft, Exchange, HttpVersion, Kind, Message, Mode, PollAnswer, Polling, Random, Refused, Stored, Timers, TransportName, WindowHttp, WindowMode, combine, connections, createClockEstimate, createSeededRandom, drawNormal, isKind, modeFor, modeNamed, modes, parseCursor, roundTripMs, shareNames, shuffled, transportNames, windowHttpVersions, windowModeNamed, windowModes };
 }
 declare namespace yjs_d_exports {
-  export { CrosswindProvider, DocumentStart, ProviderOptions, mergeUpdates };
+  export { CrosswindProvider, DocumentStart, ProviderOptions, SaveState, mergeUpdates };
 }
 export { connect_d_exports as ".", connect_d_exports as "./browser", clock_d_exports as "./clock", debug_d_exports as "./debug", document_store_d_exports as "./document-store", drafts_d_exports as "./drafts", follow_d_exports as "./follow", share_d_exports as "./share", shared_worker_d_exports as "./shared-worker", statistics_d_exports as "./statistics", stores_d_exports as "./stores", transports_d_exports as "./transports", wire_d_exports as "./wire", yjs_d_exports as "./yjs" };
 import * as Y from "yjs";
@@ -557,7 +559,7 @@ interface DocumentSnapshot {
   readonly doc: Y.Doc | null;
   readonly provider: CrosswindProvider | null;
   readonly isSynced: boolean;
-  readonly isSaved: boolean;
+  readonly saveState: SaveState;
   readonly mayWrite: boolean | null;
   readonly error: unknown;
 }
@@ -893,6 +895,7 @@ interface ProviderEvents {
   } | null, provider: CrosswindProvider];
   'connection-error': [error: unknown, provider: CrosswindProvider];
   saved: [isSaved: boolean];
+  'save-state': [state: SaveState];
   refused: [error: RefusedError];
   draft: [draft: Draft];
   renamed: [id: string, drafts: readonly Draft[]];
@@ -1100,6 +1103,7 @@ type RoomEvents<Data> = {
 };
 type RoomMessage<Data> = JsonMessage<Data>;
 type RuleOf<Declared, Name> = { [Pattern in keyof Declared]: Name extends Matches<Pattern> ? Declared[Pattern] : never; }[keyof Declared];
+type SaveState = 'saved' | 'saving' | 'kept' | 'unsaved' | 'refused';
 type Send = (method: 'GET' | 'POST', address: string, body: string | null, limits: {
   readonly signal: AbortSignal;
   readonly timeoutMs: number;

@@ -31,7 +31,9 @@ async function bundle(from: Pick<BuildOptions, 'entryPoints' | 'stdin' | 'alias'
 async function offlineExample(): Promise<Uint8Array> {
   const guide = await readFile(join(import.meta.dirname, '../../docs/yjs.md'), 'utf8')
   const [, example = assert.fail('there is no example')] = /## Offline\n.*?```js\n(.*?)```/s.exec(guide) ?? []
-  const contents = `${example}\nwindow.example = { text: doc.getText('text'), provider }`
+  const [, discard = assert.fail('nothing is discarded')] = /\/\/ discard\.mjs\n(.*?)```/s.exec(guide) ?? []
+  const contents = `${example}${discard}
+    window.example = { text: doc.getText('text'), provider, discard: () => discard(provider, kept) }`
   return bundle({
     stdin: { contents, resolveDir: import.meta.dirname },
     alias: { '@crosswind/client': '../../client' },
@@ -40,7 +42,11 @@ async function offlineExample(): Promise<Uint8Array> {
 
 declare global {
   interface Window {
-    example?: { readonly text: Y.Text; readonly provider: CrosswindProvider }
+    example?: {
+      readonly text: Y.Text
+      readonly provider: CrosswindProvider
+      readonly discard: () => Promise<void>
+    }
   }
 }
 
@@ -64,11 +70,13 @@ function application(together: number): RequestListener {
       ? // Of two requests for one address, Chromium's cache would hold the second back.
         `>addEventListener('load', () => import('/page.js?' + Math.random()))`
       : ' type="module" src="/page.js">'
-  const example = '<!doctype html><script type="module" src="/example.js"></script>'
+  // Signs the user of the address in.
+  const example = `<!doctype html><script>localStorage.user = location.search.split('=')[1]</script>
+    <script type="module" src="/example.js"></script>`
   return ({ url = '' }, response) => {
     const script = scripts[url.split('?')[0] ?? '']
     response.setHeader('Content-Type', script ? 'text/javascript' : 'text/html')
-    if (url === '/?example') return response.end(example)
+    if (url.startsWith('/?example=')) return response.end(example)
     if (!script) return response.end(`<!doctype html><script${load}</script>`)
     waiting.push(() => response.end(script))
     if (waiting.length >= together) for (const answer of waiting.splice(0)) answer()
@@ -510,8 +518,10 @@ test('a page that ends before its stream is open, or between two, sends what was
 
 test('the example of docs/yjs.md opens its document without the server, with all that was typed, and sends it later', async (t) => {
   const all = ['doc.*']
-  const server = await serve(t, { authorize: () => ({ user: 'ada', read: all, write: all }) })
-  const window = await server.open('example')
+  let user = 'ada'
+  const write = all
+  const server = await serve(t, { authorize: () => ({ user, read: all, write }) })
+  const window = await server.open('example=ada')
   const isSaved = () => window.run(() => globalThis.window.example?.provider.saved === true)
   await window.run(() => globalThis.window.example?.text.insert(0, 'stored'))
   await until(isSaved, 'the first word is not saved')
@@ -522,9 +532,49 @@ test('the example of docs/yjs.md opens its document without the server, with all
   const shown = () => window.run(() => String(globalThis.window.example?.text))
   await until(async () => (await shown()) === 'stored, kept', 'not all is shown')
   assert.deepEqual([await isSaved(), await server.text()], [false, 'stored'])
+  // Another user of the browser neither sees nor sends it.
+  user = 'ben'
   server.isOnline(true)
-  await until(isSaved, 'what was kept is not saved')
-  assert.equal(await server.text(), 'stored, kept')
+  const bens = await server.open('example=ben')
+  await until(() => bens.run(() => globalThis.window.example?.provider.synced === true), 'ben reads nothing')
+  await bens.run(() => globalThis.window.example?.text.insert(6, ', by ben'))
+  await until(async () => (await server.text()).includes('by ben'), 'ben writes nothing')
+  assert.deepEqual(
+    [await bens.run(() => String(globalThis.window.example?.text)), await server.text()],
+    ['stored, by ben', 'stored, by ben'],
+  )
+  await bens.close()
+  user = 'ada'
+  const again = await server.open('example=ada')
+  await until(async () => /^stored.*, kept/.test(await server.text()), 'what was kept is not saved')
+  await again.close()
+})
+
+test('what is refused after the right to write has ended is discarded as docs/yjs.md says, for good', async (t) => {
+  const all = ['doc.*']
+  let write = all
+  const server = await serve(t, { authorize: () => ({ user: 'eve', read: all, write }) })
+  const window = await server.open('example=eve')
+  const state = () => window.run(() => globalThis.window.example?.provider.saveState)
+  const shown = () => window.run(() => String(globalThis.window.example?.text))
+  await window.run(() => globalThis.window.example?.text.insert(0, 'stored'))
+  await until(async () => (await state()) === 'saved', 'nothing is saved')
+  write = []
+  await server.revoke('eve')
+  await until(
+    () => window.run(() => globalThis.window.example?.provider.mayWrite === false),
+    'she may still write',
+  )
+  await window.run(() => globalThis.window.example?.text.insert(6, ', refused'))
+  await until(async () => (await state()) === 'refused', 'it is not refused')
+  await window.reload()
+  await until(async () => (await state()) === 'refused', 'it is forgotten')
+  assert.equal(await shown(), 'stored, refused')
+  await window.run(() => globalThis.window.example?.discard())
+  await server.untilKept(window, 'eve', 0)
+  await window.reload()
+  await until(() => window.run(() => globalThis.window.example?.provider.synced === true), 'it is not read')
+  assert.deepEqual([await shown(), await state()], ['stored', 'saved'])
 })
 
 test('a channel that the next permit lacks is refused, and the others go on, though EventSource gives no reason', async (t) => {

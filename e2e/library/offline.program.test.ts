@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import * as Y from 'yjs'
 import { keptDrafts } from '../../client/drafts.ts'
-import type { CrosswindProvider } from '../../client/yjs.ts'
+import type { CrosswindProvider, SaveState } from '../../client/yjs.ts'
 import { createSeededRandom, type Random } from '../../protocol/time.ts'
 import { MemoryIndexedDb } from './memory-indexeddb.ts'
 import { contains, converged, copyOf, isEqual, refusal, startDocuments, synced } from './yjs-testing.ts'
@@ -91,6 +91,12 @@ function shows(provider: CrosswindProvider, text: string): Promise<void> {
     provider.doc.on('update', look)
     look()
   })
+}
+
+function disconnected(provider: CrosswindProvider): Promise<void> {
+  return new Promise((resolve) =>
+    provider.on('status', ({ status }) => status === 'disconnected' && resolve()),
+  )
 }
 
 function write({ doc }: CrosswindProvider, text: string): void {
@@ -218,6 +224,109 @@ test('refused changes, and those sent with them, outlive their window until they
   assert.deepEqual([second.refused, await browser.stored()], [null, 'text and more'])
   await browser.kept('drafts', (count) => count === 0)
 })
+
+/** Resolves once the document is in this state, to those before it. */
+function untilState(provider: CrosswindProvider, state: SaveState): Promise<readonly SaveState[]> {
+  const heard: SaveState[] = []
+  return new Promise((resolve) => {
+    const hear = (now: SaveState) => {
+      if (now !== state) return void heard.push(now)
+      provider.off('save-state', hear)
+      resolve(heard)
+    }
+    provider.on('save-state', hear)
+    if (provider.saveState === state) hear(state)
+  })
+}
+
+test('a document says that it is being saved, saved, or offline and kept on this device', async (t) => {
+  const browser = await startBrowser(t)
+  const store = new DocumentStore()
+  const first = browser.open(store.open())
+  await synced(first)
+  assert.equal(first.saveState, 'saved')
+  write(first, 'o')
+  assert.deepEqual([first.saveState, await untilState(first, 'saved')], ['saving', []])
+  browser.isOnline(false)
+  await disconnected(first)
+  write(first, 'ne')
+  assert.deepEqual([first.saveState, await untilState(first, 'kept')], ['saving', []])
+  first.destroy()
+  const second = browser.open(store.open())
+  const before = untilState(second, 'kept')
+  await shows(second, 'one')
+  assert.ok(!(await before).includes('unsaved'))
+  browser.isOnline(true)
+  await untilState(second, 'saved')
+  assert.equal(await browser.stored(), 'one')
+})
+
+test('without drafts, or where nothing can be kept, what is typed offline is in this window only', async (t) => {
+  let isCut = false
+  const { cut, provide } = await startDocuments(t, { cuts: () => isCut })
+  const provider = provide()
+  await synced(provider)
+  isCut = true
+  cut()
+  await disconnected(provider)
+  assert.equal(provider.saveState, 'saved')
+  write(provider, 'x')
+  assert.equal(provider.saveState, 'unsaved')
+  provider.disconnect()
+  assert.equal(provider.saveState, 'unsaved')
+  isCut = false
+  provider.connect()
+  await untilState(provider, 'saved')
+})
+
+/** One browser of a user who may write at first, and no longer after `demote`. */
+async function startDemoted(t: TestContext, mode: string) {
+  const database = new MemoryIndexedDb()
+  database.install(t)
+  let write = ['*']
+  const { crosswind, provide, origin } = await startDocuments(t, {
+    authorize: () => ({ user: 'ann', read: ['*'], write }),
+  })
+  const open = (doc = new Y.Doc()) =>
+    provide({ token: () => 'ann', modes: [mode], drafts: keptDrafts({ user: 'ann' }) }, doc)
+  return {
+    open,
+    async demote() {
+      write = []
+      await crosswind.revoke('ann')
+    },
+    kept: (holds: (count: number) => boolean) =>
+      database.until(`crosswind ${origin}/realtime ann`, 'drafts', holds),
+    stored: async () => String((await crosswind.document('doc.1')).getText('t')),
+  }
+}
+
+for (const mode of ['websocket/1.1', 'sse/1.1', 'polling/1.1'])
+  test(`over ${mode}, what was written as the right to write was taken is kept until it is discarded`, async (t) => {
+    const browser = await startDemoted(t, mode)
+    const first = browser.open()
+    await synced(first)
+    write(first, 'stored')
+    await first.whenSaved()
+    const refused = refusal(first)
+    await Promise.all([browser.demote(), ...Array.from('0123456789', async (letter) => write(first, letter))])
+    while (first.mayWrite !== false)
+      await new Promise<void>((resolve) => first.once('status', () => resolve()))
+    write(first, '!')
+    assert.equal(await refused, 'read-only-invitation')
+    assert.equal(first.saveState, 'refused')
+    first.destroy()
+    const second = browser.open()
+    await shows(second, 'stored0123456789!')
+    assert.equal(await refusal(second), 'read-only-invitation')
+    const stored = await browser.stored()
+    second.discard()
+    await browser.kept((count) => count === 0)
+    const third = browser.open()
+    await shows(third, stored)
+    await synced(third)
+    assert.deepEqual([third.saveState, third.refused], ['saved', null])
+  })
 
 /** CROSSWIND_ROUNDS=100 lives more, the first of them from CROSSWIND_SEED. */
 const lives = Number(process.env.CROSSWIND_ROUNDS ?? 6)

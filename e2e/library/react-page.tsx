@@ -57,9 +57,9 @@ function Reader({ name }: { readonly name: string }) {
 }
 
 function Page({ name }: { readonly name: string }) {
-  const { doc, isSynced, isSaved } = useDocument(name)
+  const { doc, isSynced, saveState } = useDocument(name)
   door.write = (text) => doc?.getText('text').insert(0, text)
-  return <i id={name.replace('.', '-')}>{`${isSynced} ${isSaved} ${doc?.getText('text')}`}</i>
+  return <i id={name.replace('.', '-')}>{`${isSynced} ${saveState} ${doc?.getText('text')}`}</i>
 }
 
 /** Suspends what is beside it until `door.resume`. */

@@ -9,13 +9,13 @@ import { type TestContext, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import * as Y from 'yjs'
 import type { Crosswind as Client, ConnectionState, Room } from '../../client/connect.ts'
-import type { CrosswindProvider } from '../../client/yjs.ts'
+import type { CrosswindProvider, SaveState } from '../../client/yjs.ts'
 import { temporaryFolder } from '../../scripts/folder-testing.ts'
 import type { createCrosswind, Received } from '../../server/index.ts'
 import { createNodePlatform } from '../clients/client.ts'
 import { connectHttp } from '../clients/http-client.ts'
 import { start } from './testing.ts'
-import { converged, startDocuments, synced } from './yjs-testing.ts'
+import { converged, refusal, startDocuments, synced } from './yjs-testing.ts'
 
 type Crosswind = Awaited<ReturnType<typeof createCrosswind>>
 
@@ -43,6 +43,13 @@ interface Modules {
       reader: { user: string; last?: number },
       show: (count: number) => void,
     ): Promise<Unread>
+  }
+  readonly 'save-line.mjs': {
+    saveLine(document: { readonly saveState: SaveState; readonly error: unknown }): string
+  }
+  readonly 'may-write.mjs': { mayWriteNow(provider: CrosswindProvider, user: string): boolean }
+  readonly 'discard.mjs': {
+    discard(provider: CrosswindProvider, kept: { clearData(): Promise<void> }): Promise<void>
   }
   readonly 'undo.mjs': { undoIn(text: Y.Text): Y.UndoManager }
   readonly 'comments.mjs': {
@@ -204,6 +211,92 @@ test('what others wrote after the last message read is counted, also from 100 me
   const others = await countUnread(open(), 'room.1', { user: 'ann' }, (count) => counts.push(count))
   assert.equal(counts.at(-1), 100)
   others.end()
+})
+
+/** A user who may write until `demote`, in a browser that remembers. */
+async function startWriter(t: TestContext) {
+  const remembered = new Map<string, string>()
+  const localStorage = {
+    getItem: (key: string) => remembered.get(key) ?? null,
+    setItem: (key: string, value: unknown) => remembered.set(key, String(value)),
+  }
+  const before = Object.getOwnPropertyDescriptor(globalThis, 'localStorage') ?? {}
+  Object.defineProperty(globalThis, 'localStorage', { value: localStorage, configurable: true })
+  t.after(() => Object.defineProperty(globalThis, 'localStorage', before))
+  let write = ['*']
+  const { crosswind, provide } = await startDocuments(t, {
+    authorize: () => ({ user: 'ann', read: ['*'], write }),
+  })
+  const open = () => provide({ token: () => 'ann' })
+  const provider = open()
+  await synced(provider)
+  return {
+    provider,
+    open,
+    async demote() {
+      write = []
+      await crosswind.revoke('ann')
+      while (provider.mayWrite !== false)
+        await new Promise<void>((resolve) => provider.once('status', () => resolve()))
+    },
+  }
+}
+
+test('a line says whether a document is saved, and why not', async (t) => {
+  const { saveLine } = await load(t, 'save-line.mjs')
+  const { provider, demote } = await startWriter(t)
+  const lines: string[] = []
+  const show = () => lines.push(saveLine({ saveState: provider.saveState, error: provider.refused }))
+  for (const event of ['save-state', 'refused'] as const) provider.on(event, show)
+  const text = provider.doc.getText('t')
+  text.insert(0, 'stored')
+  await provider.whenSaved()
+  await demote()
+  const refused = refusal(provider)
+  // Larger than what a reader may send at all.
+  text.insert(0, 'x'.repeat(5000))
+  await refused
+  text.delete(0, 5000)
+  while (!provider.saved) await new Promise<void>((resolve) => provider.once('saved', () => resolve()))
+  provider.disconnect()
+  text.insert(0, 'y')
+  const changes = lines.filter((line, place) => line !== lines[place - 1])
+  assert.deepEqual(changes, [
+    'Saving…',
+    'Saved',
+    'Saving…',
+    'Not saved: This session lets you only read; ask for one that lets you write.',
+    'Saved',
+    'Offline, in this window only',
+  ])
+  assert.equal(saveLine({ saveState: 'kept', error: null }), 'Offline, kept on this device')
+  assert.equal(saveLine({ saveState: 'kept', error: new Error('Sign in.') }), 'Not saved: Sign in.')
+})
+
+test('while nobody has told who may write, what was told last holds, for its user and document', async (t) => {
+  const { mayWriteNow } = await load(t, 'may-write.mjs')
+  const { provider, open, demote } = await startWriter(t)
+  const unknown = open()
+  assert.deepEqual([unknown.mayWrite, mayWriteNow(unknown, 'ann')], [null, false])
+  assert.equal(mayWriteNow(provider, 'ann'), true)
+  assert.deepEqual([mayWriteNow(unknown, 'ann'), mayWriteNow(unknown, 'bob')], [true, false])
+  await demote()
+  assert.equal(mayWriteNow(provider, 'ann'), false)
+})
+
+test('refused changes are discarded here and in the store beside the provider', async (t) => {
+  const { discard } = await load(t, 'discard.mjs')
+  const { provider, open, demote } = await startWriter(t)
+  await demote()
+  const refused = refusal(provider)
+  provider.doc.getText('t').insert(0, 'refused')
+  assert.equal(await refused, 'read-only-invitation')
+  const cleared = t.mock.fn(async () => assert.equal(provider.saveState, 'refused'))
+  await discard(provider, { clearData: cleared })
+  assert.equal(cleared.mock.callCount(), 1)
+  const again = open()
+  await synced(again)
+  assert.deepEqual([again.saveState, String(again.doc.getText('t'))], ['saved', ''])
 })
 
 test('undo takes back what its own window wrote, and nothing that another one wrote', async (t) => {

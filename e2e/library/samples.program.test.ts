@@ -67,6 +67,7 @@ declare const file: File
 declare const fastify: import('fastify').FastifyInstance
 declare const key: string
 declare const log: { snapshot(channels: Set<string>): Promise<{ messages: any[] }> }
+declare const provider: import('@crosswind/client/yjs').CrosswindProvider
 declare const secret: string
 declare const user: string
 declare const connect: typeof import('@crosswind/client').connect

@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { documentStore } from '../../client/document-store.ts'
+import type * as Y from 'yjs'
+import { type DocumentSnapshot, documentStore } from '../../client/document-store.ts'
 import { keptDrafts } from '../../client/drafts.ts'
 import { type Store, Stores } from '../../client/stores.ts'
 import { nothingPlanned } from '../../protocol/time.ts'
@@ -157,6 +158,39 @@ test('a refusal by the application is an error of a document until it lets the c
   await stores.connection.retry()
   const again = await shown(store, ({ isSynced, error }) => isSynced && error === null)
   for (const end of [off, offDenied, again.off]) end()
+})
+
+test('a document whose refused changes are discarded begins anew, with what the server has', async (t) => {
+  let write = ['*']
+  const { open, crosswind } = await start(t, {
+    channels,
+    authorize: () => ({ user: 'ann', read: ['*'], write }),
+  })
+  const store = documentStore(new Stores(() => open({ token: () => 'ann' })), 'doc.1')
+  const offs: (() => void)[] = []
+  const untilIs = async (is: (snapshot: DocumentSnapshot) => boolean) => {
+    const { snapshot, off } = await shown(store, is)
+    offs.push(off)
+    return snapshot
+  }
+  const textOf = (doc: Y.Doc | null) => String(doc?.getText('text'))
+  const { doc, provider } = await untilIs(({ isSynced }) => isSynced)
+  doc?.getText('text').insert(0, 'stored')
+  await untilIs(({ saveState }) => saveState === 'saved')
+  write = []
+  await crosswind.revoke('ann')
+  await untilIs(({ mayWrite }) => mayWrite === false)
+  doc?.getText('text').insert(6, ', refused')
+  const refused = await untilIs(({ saveState }) => saveState === 'refused')
+  assert.equal((refused.error as { readonly code?: string }).code, 'read-only-invitation')
+  provider?.discard()
+  const after = await untilIs(({ isSynced }) => isSynced)
+  assert.notEqual(after.doc, doc)
+  assert.deepEqual(
+    [textOf(after.doc), after.saveState, after.error, after.mayWrite],
+    ['stored', 'saved', null, false],
+  )
+  for (const off of offs) off()
 })
 
 test('a document says whether its client may write to it, also once its rights have changed', async (t) => {

@@ -31,7 +31,31 @@ test('the refusal says whose limit it is', () => {
   }
   assert.deepEqual(refusalOf({}), ['too-large', '65536 bytes', 'limits.'])
   assert.deepEqual(refusalOf({ maxMessageBytes: 5000 }), ['too-large', '5000 bytes', 'This session'])
-  assert.deepEqual(refusalOf({ write: [] }), ['read-only-invitation', '4096 bytes', 'This session'])
+})
+
+test('a reader’s large message is refused because it is a message, another body because it is large', async () => {
+  const reader = grantWith({ write: [] })
+  const code = 'read-only-invitation'
+  const only = 'This session lets you only read'
+  assert.deepEqual(
+    [tooLargeFor(reader, limits).code, tooLargeFor(reader, limits).message],
+    [code, `${only}; ask for one that lets you write.`],
+  )
+  const large = () => {
+    const { request, bodies } = openBody()
+    request.headers['content-length'] = '4097'
+    return { request, bodies }
+  }
+  const message = large()
+  await assert.rejects(message.bodies.text(message.request, reader), {
+    code,
+    message: `${only}; ask for one that lets you write.`,
+  })
+  const other = large()
+  await assert.rejects(other.bodies.bytes(other.request, reader), {
+    code,
+    message: `${only}, and the body of its requests may have at most 4096 bytes.`,
+  })
 })
 
 /** A body that has not arrived, read with `bodySeconds` of ten seconds. */
@@ -43,7 +67,7 @@ function openBody() {
   const request = new IncomingMessage(new Socket())
   request.on('error', () => undefined)
   const read = () => bodies.bytes(request, openGrant)
-  return { time, penalties, request, read }
+  return { time, penalties, request, bodies, read }
 }
 
 const wasAborted = { code: 'aborted' }

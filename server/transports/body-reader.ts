@@ -58,18 +58,23 @@ export class BodyReader {
    * message.
    */
   async text(request: AnyRequest, grant: Grant, maxBytes?: number): Promise<string> {
-    return (await this.#read(request, grant, maxBytes)).toString('utf8')
+    return (await this.#read(request, grant, maxBytes, tooLargeFor)).toString('utf8')
   }
 
-  /** Like `text`, for a body that may be in any encoding. */
+  /** Like `text`, for a body that may be in any encoding, and need not be a message. */
   bytes(request: AnyRequest, grant: Grant, maxBytes?: number): Promise<Buffer> {
-    return this.#read(request, grant, maxBytes)
+    return this.#read(request, grant, maxBytes, bodyTooLargeFor)
   }
 
-  async #read(request: AnyRequest, grant: Grant, most?: number): Promise<Buffer> {
+  async #read(
+    request: AnyRequest,
+    grant: Grant,
+    most: number | undefined,
+    usualRefusal: typeof bodyTooLargeFor,
+  ): Promise<Buffer> {
     const { timers, limits } = this.#parts
     const maxBytes = most ?? maxBytesFor(grant, limits)
-    const larger = () => (most === undefined ? tooLargeFor(grant, limits) : bodyTooLarge(most))
+    const larger = () => (most === undefined ? usualRefusal(grant, limits) : bodyTooLarge(most))
     if (Number(request.headers['content-length'] ?? 0) > maxBytes) {
       discard(request, maxBytes)
       throw larger()
@@ -204,13 +209,22 @@ export function tooLargeFor(
   limits: BodyReaderParts['limits'],
   id: string | null = null,
 ): Refusal {
-  const most = maxBytesFor(grant, limits)
+  // Whatever its size.
   if (isReader(grant)) {
-    const sentence = `This session lets you only read, and its requests may have at most ${most} bytes; ask for one that lets you write.`
+    const sentence = 'This session lets you only read; ask for one that lets you write.'
     return new Refusal('read-only-invitation', sentence, id)
   }
+  const most = maxBytesFor(grant, limits)
   if (most === limits.maxMessageBytes) return tooLarge(most, id)
   return new Refusal('too-large', `This session allows messages of at most ${most} bytes.`, id)
+}
+
+/** The same of a body that need not be a message. */
+function bodyTooLargeFor(grant: Grant, limits: BodyReaderParts['limits']): Refusal {
+  if (!isReader(grant)) return tooLargeFor(grant, limits)
+  const most = maxBytesFor(grant, limits)
+  const sentence = `This session lets you only read, and the body of its requests may have at most ${most} bytes.`
+  return new Refusal('read-only-invitation', sentence)
 }
 
 /** The HTTP/2 session or the socket. */
