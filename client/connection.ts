@@ -90,7 +90,7 @@ export class Connection {
   #checkSilence(): void {
     const leftMs = this.#silenceMs - this.#silentMs
     if (leftMs > 0) this.#watch(leftMs)
-    else this.abandon('silent', 'Nothing was heard from the server for too long.')
+    else this.abandon('silent', 'The server has fallen silent.')
   }
 
   #take(frame: DownFrame, receivedAt: number): void {

@@ -144,7 +144,7 @@ test('the trace of a silent stream names the reason', () => {
   const { time, newest, lines } = opened
   newest().welcome({ heartbeatMs: 1000 })
   time.advance(2500)
-  const reason = 'Nothing was heard from the server for too long.'
+  const reason = 'The server has fallen silent.'
   assert.deepEqual(lines, [
     'fallback w1 uses sse/2, as wished',
     `fallback w1 tries sse/2 in 250 ms, after sse/2: ${reason}`,

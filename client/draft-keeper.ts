@@ -45,8 +45,11 @@ export class DraftKeeper implements OutboxKeeper {
 
   get state() {
     const { pending } = this.#outbox.drafts
-    const written = pending.map(({ draft: { id } }) => this.#copies.get(id)?.persisted ?? 0)
-    return { persisted: written.reduce((sum, edits) => sum + edits, 0), canPersist: this.#canPersist }
+    const persisted = pending.reduce(
+      (sum, { draft }) => sum + (this.#copies.get(draft.id)?.persisted ?? 0),
+      0,
+    )
+    return { persisted, canPersist: this.#canPersist }
   }
 
   /**
@@ -107,10 +110,12 @@ export class DraftKeeper implements OutboxKeeper {
 
   close(): void {
     const { savesOnClose, store } = this.#parts
-    if (savesOnClose) this.flush()
+    if (savesOnClose) {
+      this.flush()
+      void store.close()
+    }
     this.#plannedSave?.()
     this.#isClosed = true
-    if (savesOnClose) void store.close()
   }
 
   /** Its copy has all its edits and its user, or will have them. */

@@ -16,7 +16,7 @@ test('a stream that is silent for two and a half heartbeats is closed and reopen
   assert.equal(newest().isClosed(), false)
   time.advance(1)
   assert.equal(newest().isClosed(), true)
-  assert.equal(heard.states.at(-1), 'waiting sse/2 4750: Nothing was heard from the server for too long.')
+  assert.equal(heard.states.at(-1), 'waiting sse/2 4750: The server has fallen silent.')
   time.advance(250)
   assert.equal(streams.length, 2)
 })

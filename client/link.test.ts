@@ -155,7 +155,7 @@ test('an uplink that breaks while the stream seems fine restarts both once, and 
   await first.fail('w1-1', new Error('no answer'))
   await first.fail('w1-2', new Error('no answer'))
   assert.equal(first.isClosed(), true)
-  assert.equal(heard.states.at(-1), 'waiting sse/2 250: A message could not be sent; reconnecting.')
+  assert.equal(heard.states.at(-1), 'waiting sse/2 250: A message could not be sent.')
   time.advance(250)
   newest().welcome()
   assert.deepEqual([streams.length, newest().sent], [2, ['w1-1', 'w1-2']])

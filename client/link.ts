@@ -376,7 +376,7 @@ export class Link implements Sleeper {
       send,
       connection.mode.maxInFlight,
       // All unacknowledged drafts must be resent in order.
-      () => connection.abandon('lost', 'A message could not be sent; reconnecting.'),
+      () => connection.abandon('lost', 'A message could not be sent.'),
       user,
     )
     this.#clock?.askOver(connection, welcome.at, receivedAt)

@@ -54,7 +54,7 @@ const begunAnew: Closing = {
   retryAfterMs: 0,
 }
 
-const sendFailed: Closing = { ...lost, sentence: 'A message could not be sent; reconnecting.' }
+const sendFailed: Closing = { ...lost, sentence: 'A message could not be sent.' }
 
 /** One name at the server: each opening replaces the previous one. */
 export class SharedStream {
@@ -227,7 +227,8 @@ export class SharedStream {
     this.#welcome = welcome
     this.#welcomedAt = this.#timers.now()
     for (const member of this.#members) this.#sendOver(member, connection)
-    this.#reportWindows()
+    // A push connection has just told by itself.
+    if (!connection.mode.isPush) this.#reportWindows()
     this.#showAnew(connection)
     this.#settle()
   }
