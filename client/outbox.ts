@@ -288,12 +288,9 @@ export class Outbox {
     this.#end(({ draft }) => !channel || draft.channel === channel, error, this.policy.denied)
   }
 
-  /** Ends a draft that waits and was never sent; any other stays. */
-  withdraw(id: string): void {
-    this.#end(
-      ({ draft, state }) => draft.id === id && state === 'waiting',
-      new RefusedError('withdrawn', 'Withdrawn.'),
-    )
+  /** Ends drafts, as if they were refused. */
+  withdraw(isMeant: (pending: PendingDraft) => boolean): void {
+    this.#end(isMeant, new RefusedError('withdrawn', 'Withdrawn.'))
   }
 
   /** Stops saving and notifying, and leaves as a page does that is ending. */

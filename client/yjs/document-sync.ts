@@ -198,17 +198,9 @@ export class DocumentSync {
 
   /** Ends the drafts of this document, also those that were refused. `close` and `destroy` follow. */
   discard(): void {
-    const isOther = ({ draft }: PendingDraft) => !this.#isOwn(draft)
-    const forget = ({ outbox }: Link) => {
-      const { pending, held } = outbox.drafts
-      outbox.change({
-        pending: pending.filter(isOther),
-        held: held.filter(isOther),
-        tell(listener) {
-          for (const one of pending)
-            if (!isOther(one)) listener.onRefused(one.draft, 'Withdrawn.', 'withdrawn')
-        },
-      })
+    const forget = (link: Link) => {
+      link.outbox.withdraw(({ draft }) => this.#isOwn(draft))
+      this.#dropHeld(link)
     }
     if (this.#link) forget(this.#link)
     // By then what waits for the link is published.
@@ -506,7 +498,7 @@ export class DocumentSync {
   /** The drafts that wait only delete what the log lacks. */
   #withdraw(): void {
     this.#difference = null
-    for (const { id } of this.#waiting()) this.#link?.outbox.withdraw(id)
+    this.#link?.outbox.withdraw(({ draft, state }) => this.#isOwn(draft) && state === 'waiting')
   }
 
   #publishDifference(body: UpdateBody, isFirst: boolean): Draft | null {
@@ -517,10 +509,12 @@ export class DocumentSync {
 
   /** Drops refused drafts, now in the log or the outbox, unless updates still wait for something missing. */
   #release(): void {
-    const { outbox } = this.#link as Link
+    if (pendingIn(this.#doc) === '') this.#dropHeld(this.#link as Link)
+  }
+
+  #dropHeld({ outbox }: Link): void {
     const { held } = outbox.drafts
-    if (held.length > 0 && pendingIn(this.#doc) === '')
-      outbox.change({ held: held.filter(({ draft }) => !this.#isOwn(draft)) })
+    if (held.length > 0) outbox.change({ held: held.filter(({ draft }) => !this.#isOwn(draft)) })
   }
 }
 

@@ -171,7 +171,7 @@ declare class Outbox {
   flush(): void;
   leave(): readonly Draft[];
   refuse(error: RefusedError, channel?: string): void;
-  withdraw(id: string): void;
+  withdraw(isMeant: (pending: PendingDraft) => boolean): void;
   close(): readonly Draft[];
   complete(pending: PendingDraft): Draft;
   report(): void;
@@ -768,7 +768,7 @@ interface OpenChannel {
 interface OpenTransport {
   readonly send: (draft: Draft) => Promise<Stored>;
   readonly outlivesPage?: boolean | undefined;
-  readonly beat: (beat?: BeatReport) => void;
+  readonly beat: (beat: BeatReport) => void;
   readonly askClock?: () => void;
   readonly sendAwareness: (report: AwarenessReport) => void;
   readonly close: (isForGood?: boolean) => void;

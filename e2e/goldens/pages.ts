@@ -212,7 +212,7 @@ async function showIn(state: State, editing: EditingPage, server: StartedServer)
 
 function isReady(): boolean {
   const isConnected = document.querySelector('.link')?.getAttribute('data-state') === 'open'
-  const isCounted = document.querySelector('#crosswind')?.textContent.includes('1 window open') === true
+  const isCounted = document.querySelector('#crosswind')?.textContent.includes('Only you are here') === true
   return isConnected && isCounted && document.fonts.status === 'loaded'
 }
 
@@ -373,7 +373,7 @@ async function showBen({ page, server }: Scene): Promise<() => void> {
   const place = await page.$eval('.caret-of .caret', (caret) => caret.getBoundingClientRect().toJSON())
   await page.mouse.move(place.left, place.top + place.height / 2)
   await page.waitForSelector('.caret-of[data-named]')
-  await page.waitForFunction(() => document.body.textContent.includes('2 windows open'))
+  await page.waitForFunction(() => document.body.textContent.includes('2 windows are here'))
   return () => ben.close()
 }
 

@@ -28,7 +28,6 @@ import {
   formatMs,
   formatStored,
   formatUsed,
-  formatWindows,
   linkAnnouncement,
   timeOfDay,
   usedMode,
@@ -236,15 +235,12 @@ function ModeItem({ mode, isInUse, isDefault, lacking, reason, medians, share, o
 
 function Counts({ store, start }: Omit<PageProps, 'actions'>) {
   const state = useView(store, (view) => view.link.state)
-  const count = useView(store, (view) => view.windows)
   const isUnshared = useView(store, (view) => view.isUnshared)
   const isDeleted = useView(store, ({ deletion }) => deletion !== null)
   const outbox = useOutbox(store)
-  const windows = formatWindows(count, state)
   const isStored = outbox.unstored === 0 && !outbox.isFull && !isUnshared && !isDeleted
   return (
     <p className="counts">
-      {windows && <span className="windows">{windows}</span>}
       {start.mayWrite ? (
         <span className="stored" data-stored={isStored} data-refused={isUnshared}>
           {formatStored(outbox, state, isUnshared, isDeleted)}

@@ -20,7 +20,6 @@ import {
   formatRefusedUpdate,
   formatStored,
   formatUsed,
-  formatWindows,
   http1Warning,
   linkAnnouncement,
 } from './wording.ts'
@@ -159,14 +158,6 @@ test('modes without a limit, and unknown ones, never warn', () => {
   assert.equal(http1Warning(modeNamed('sse/2'), 9, 'none'), null)
   assert.equal(http1Warning(modeNamed('websocket/1.1'), 9, 'none'), null)
   assert.equal(http1Warning(undefined, 9, 'none'), null)
-})
-
-test('counts windows only while connected', () => {
-  assert.equal(formatWindows(null, 'open'), null)
-  assert.equal(formatWindows(1, 'open'), '1 window open')
-  assert.equal(formatWindows(12, 'open'), '12 windows open')
-  assert.equal(formatWindows(12, 'waiting'), null)
-  assert.equal(formatWindows(12, 'opening'), null)
 })
 
 test('says that all is stored only if nothing is unacknowledged', () => {

@@ -1,4 +1,4 @@
-// The sentences of header, menus and notices: link, HTTP/1.1 limit, windows, edits, clock.
+// The sentences of header, menus and notices: link, HTTP/1.1 limit, edits, clock.
 
 import type { OutboxState } from '../../client/drafts.ts'
 import { isShared, nameInUse, type Share, type WindowMode, windowModeNamed } from '../../protocol/modes.ts'
@@ -120,12 +120,6 @@ const numerals = ['No', 'One', 'Two', 'Three', 'Four', 'Five', 'Six', 'Seven', '
 
 function numeral(count: number): string {
   return numerals[count] ?? String(count)
-}
-
-/** Null before the first count and without a connection. */
-export function formatWindows(windows: number | null, state: ShownLink['state']): string | null {
-  if (windows === null || state !== 'open') return null
-  return windows === 1 ? '1 window open' : `${windows} windows open`
 }
 
 /** "Stored" only if the server has stored everything in the page. */

@@ -56,10 +56,9 @@ function SensorSettings({ store, actions, source }: CommonProps & { readonly sou
       )}
       <label className="unit-select">
         <span className="visually-hidden">Unit of speed</span>
-        {/* Repeats the select's value, shortened where there is little room. */}
+        {/* Repeats the select's value, shortened. */}
         <span className="unit-shown row" aria-hidden="true">
           {unit === 'sent' ? (sentName ?? 'm/s') : units[unit].name}
-          {unit === 'sent' && <span className="unit-origin">(sensor’s unit)</span>}
           <LineIcon name="chevron" />
         </span>
         <select
