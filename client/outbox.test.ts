@@ -794,13 +794,17 @@ test('saved drafts that end because the server refuses the window are removed fr
   assert.deepEqual([refused, held()], [['w1-1', 'w1-2', 'w1-3'], []])
 })
 
-test('a draft can be withdrawn, from the browser too', async () => {
+test('a draft that waits can be withdrawn, from the browser too; one that was sent only if that is asked', async () => {
   const { outbox, add, connect, refused, held } = openOutbox()
   for (let n = 0; n < 3; n += 1) add()
   assert.equal(held().length, 3)
   await connect(() => null, 1)
-  for (const id of ['w1-2', 'w1-4']) outbox.withdraw(({ draft }) => draft.id === id)
+  for (const id of ['w1-1', 'w1-2', 'w1-4']) outbox.withdraw((draft) => draft.id === id)
+  outbox.disconnect()
+  outbox.withdraw(({ id }) => id === 'w1-1')
   assert.deepEqual([refused, held()], [['w1-2'], ['w1-1', 'w1-3']])
+  outbox.withdraw(({ id }) => id === 'w1-1', true)
+  assert.deepEqual([refused, held()], [['w1-2', 'w1-1'], ['w1-3']])
 })
 
 test('drafts of a paused channel wait, others overtake them, and a page that ends sends them', async () => {

@@ -288,9 +288,12 @@ export class Outbox {
     this.#end(({ draft }) => !channel || draft.channel === channel, error, this.policy.denied)
   }
 
-  /** Ends drafts, as if they were refused. */
-  withdraw(isMeant: (pending: PendingDraft) => boolean): void {
-    this.#end(isMeant, new RefusedError('withdrawn', 'Withdrawn.'))
+  /** Ends drafts that wait and were never sent, as if they were refused; `orSent`: others, too. */
+  withdraw(isMeant: (draft: Draft) => boolean, orSent?: boolean): void {
+    this.#end(
+      ({ draft, state }) => isMeant(draft) && (orSent || state === 'waiting'),
+      new RefusedError('withdrawn', 'Withdrawn.'),
+    )
   }
 
   /** Stops saving and notifying, and leaves as a page does that is ending. */

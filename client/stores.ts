@@ -281,7 +281,7 @@ class ChannelList extends Shared<ChannelSnapshot<unknown>> {
   }
 
   drop(id: string): void {
-    this.#outbox?.withdraw(({ draft, state }) => draft.id === id && state === 'waiting')
+    this.#outbox?.withdraw((draft) => draft.id === id)
     if (this.#own.get(id)?.error && this.#own.delete(id)) this.change()
   }
 

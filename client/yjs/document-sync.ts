@@ -199,7 +199,7 @@ export class DocumentSync {
   /** Ends the drafts of this document, also those that were refused. `close` and `destroy` follow. */
   discard(): void {
     const forget = (link: Link) => {
-      link.outbox.withdraw(({ draft }) => this.#isOwn(draft))
+      link.outbox.withdraw(this.#isOwn, true)
       this.#dropHeld(link)
     }
     if (this.#link) forget(this.#link)
@@ -498,7 +498,7 @@ export class DocumentSync {
   /** The drafts that wait only delete what the log lacks. */
   #withdraw(): void {
     this.#difference = null
-    this.#link?.outbox.withdraw(({ draft, state }) => this.#isOwn(draft) && state === 'waiting')
+    this.#link?.outbox.withdraw(this.#isOwn)
   }
 
   #publishDifference(body: UpdateBody, isFirst: boolean): Draft | null {

@@ -171,7 +171,7 @@ declare class Outbox {
   flush(): void;
   leave(): readonly Draft[];
   refuse(error: RefusedError, channel?: string): void;
-  withdraw(isMeant: (pending: PendingDraft) => boolean): void;
+  withdraw(isMeant: (draft: Draft) => boolean, orSent?: boolean): void;
   close(): readonly Draft[];
   complete(pending: PendingDraft): Draft;
   report(): void;

@@ -469,8 +469,8 @@ function Network({ store, start, browser, turns, finished, rows, isMeasuring }: 
         </div>
       )}
       <p className="small">
-        Not tested here, because it takes longer: whether idle connections are cut. In a copy of the
-        repository <code>npm run doctor -- --url {location.origin}</code> finds out.
+        Whether idle connections are cut takes longer to find out, and is not tested here.{' '}
+        <a href="/lab">Reports of the lab</a>
       </p>
     </section>
   )

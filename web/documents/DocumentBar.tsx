@@ -44,7 +44,6 @@ export function DocumentBar({ store, actions, start }: PageProps) {
     'Export as HTML': () => download('html'),
     'Export as Markdown': () => download('md'),
     History: () => actions.chooseView('history'),
-    'Lab reports': () => open('/lab'),
   }
   return (
     <section className="document-bar row" aria-label="Title and file">

@@ -22,7 +22,6 @@ import { addressInView, type ViewName, views } from './views.ts'
 import {
   explanations,
   fallReason,
-  formatClock,
   formatInstead,
   formatLink,
   formatMs,
@@ -101,7 +100,6 @@ function ModeMenu({ store, actions, start }: PageProps) {
       buttonClass="mode-button row"
       listClass="mode-list raised"
       title={instead ?? undefined}
-      describedBy="clock-line"
       shown={
         <>
           <span className="visually-hidden">Mode: </span>
@@ -120,7 +118,7 @@ function ModeMenu({ store, actions, start }: PageProps) {
 function ModeList({ store, actions, start, onClose }: PageProps & { readonly onClose: () => void }) {
   const link = useView(store, (view) => view.link)
   const share = useView(store, (view) => view.share)
-  const { preferred, clock } = link
+  const { preferred } = link
   const inUse = usedMode(link)
   const reason = fallReason(link)
   const defaultMode = modeFor(start.transport, start.http)?.name
@@ -172,10 +170,6 @@ function ModeList({ store, actions, start, onClose }: PageProps & { readonly onC
             </ViewLink>
           ),
       )}
-      {/* The menu's description, not an item. */}
-      <p id="clock-line" className="mode-heading small" aria-hidden="true">
-        {formatClock(clock)}
-      </p>
     </>
   )
 }

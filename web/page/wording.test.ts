@@ -8,7 +8,6 @@ import { firstView, type ShownLink } from '../store.ts'
 import {
   explanations,
   fallReason,
-  formatClock,
   formatFall,
   formatInstead,
   formatLeft,
@@ -226,16 +225,6 @@ test('a refused update has its reason and a way out', () => {
     formatRefusedUpdate('The document is full.'),
     'The document is full. What you type from now on is in this window only: copy what you need, then reload the page.',
   )
-})
-
-test('a clock ahead of the server’s has a plus, one behind it a minus, and bounds are rounded up', () => {
-  assert.equal(formatClock({ offsetMs: -0.44, boundMs: 0.83 }), 'Clock: +0.4 ms ± 0.9 ms against the server')
-  assert.equal(
-    formatClock({ offsetMs: 5000.06, boundMs: 12 }),
-    'Clock: −5000.1 ms ± 12.0 ms against the server',
-  )
-  assert.equal(formatClock({ offsetMs: 0, boundMs: 0.01 }), 'Clock: +0.0 ms ± 0.1 ms against the server')
-  assert.equal(formatClock(null), 'Clock: not yet compared with the server')
 })
 
 test('formats the length of a text', () => {

@@ -1,4 +1,4 @@
-// The sentences of header, menus and notices: link, HTTP/1.1 limit, edits, clock.
+// The sentences of header, menus and notices: link, HTTP/1.1 limit, edits.
 
 import type { OutboxState } from '../../client/drafts.ts'
 import { isShared, nameInUse, type Share, type WindowMode, windowModeNamed } from '../../protocol/modes.ts'
@@ -180,16 +180,6 @@ export function formatDeletion({ until, isErased }: DeletionView, now: number): 
 /** A refused update of the shared document: the log also refuses every update that builds on it. */
 export function formatRefusedUpdate(sentence: string): string {
   return `${sentence} What you type from now on is in this window only: copy what you need, then reload the page.`
-}
-
-/** Positive when this window's clock is ahead of the server's. */
-export function formatClock(clock: ShownLink['clock']): string {
-  if (clock === null) return 'Clock: not yet compared with the server'
-  const aheadMs = -clock.offsetMs
-  const error = Math.abs(aheadMs).toFixed(1)
-  // Bounds are never rounded down.
-  const bound = (Math.ceil(clock.boundMs * 10) / 10).toFixed(1)
-  return `Clock: ${aheadMs < 0 ? '−' : '+'}${error} ms ± ${bound} ms against the server`
 }
 
 /** `0.42 ms`, `4.2 ms`, `42 ms`. */
