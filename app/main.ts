@@ -29,7 +29,7 @@ leaveWhenDone()
 goOnWithoutOutput()
 printAs(formatAskedFor())
 try {
-  if (wantsHelp(process.argv)) process.stdout.write(configHelp())
+  if (wantsHelp(process.argv)) process.stdout.write(configHelp(process.argv.includes('all')))
   else await run()
 } catch (error) {
   reportFailedStart('Crosswind did not start.', error)

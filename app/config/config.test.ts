@@ -121,10 +121,10 @@ const wrongFlags: readonly (readonly [string, string])[] = [
   ['--port', '--port needs a value after it; allowed are whole numbers from 0 to 65535.'],
   ['--port --http 2', '--port needs a value after it; allowed are whole numbers from 0 to 65535.'],
   ['--config', '--config needs a value after it; allowed are the paths of config files.'],
-  ['websocket', '"websocket" is not a flag; --help lists them.'],
+  ['websocket', '"websocket" is not a flag; --help all lists them.'],
   ['--trasnport sse', 'There is no flag --trasnport; did you mean --transport?'],
   ['--sensor.source serial', 'There is no flag --sensor.source; did you mean --sensor-source?'],
-  ['--quux 1', 'There is no flag --quux; --help lists them.'],
+  ['--quux 1', 'There is no flag --quux; --help all lists them.'],
 ]
 for (const [argv, message] of wrongFlags) {
   test(`${argv} is refused`, () => refused(load(argv), message))
@@ -270,8 +270,8 @@ const wrong: readonly (readonly [string, string])[] = [
   ['--opne', 'There is no flag --opne; did you mean --open?'],
   ['--prot 1', 'There is no flag --prot; did you mean --port?'],
   ['--HOST x', 'There is no flag --HOST; did you mean --host?'],
-  ['-x', '"-x" is not a flag; --help lists them.'],
-  ['-- --open', 'There is no flag --; --help lists them.'],
+  ['-x', '"-x" is not a flag; --help all lists them.'],
+  ['-- --open', 'There is no flag --; --help all lists them.'],
 ]
 for (const [argv, message] of wrong) {
   test(`${argv} is refused`, () => assert.throws(() => read(argv), { name: 'ConfigError', message }))

@@ -170,7 +170,7 @@ export function readFlags<Shape extends Record<string, z.ZodType>>(
   return { own: Object.fromEntries(values), settings }
 }
 
-const toHelp = '; --help lists them.'
+const toHelp = '; --help all lists them.'
 
 /**
  * Splits `--name value`, `--name=value` and switches, in order; a switch has no text. Throws
@@ -196,7 +196,7 @@ function splitFlags(argv: readonly string[], known: typeof settingFlags): { name
     const name = token.kind === 'option' ? `--${token.name}` : word
     const allowed = known.get(name)
     if (token.kind !== 'option' || allowed === undefined) {
-      if (!word.startsWith('--')) throw new ConfigError(`"${word}" is not a flag; --help lists them.`)
+      if (!word.startsWith('--')) throw new ConfigError(`"${word}" is not a flag; --help all lists them.`)
       throw new ConfigError(`There is no flag ${name}${suggestion(name, [...known.keys()], toHelp)}`)
     }
     const { value, inlineValue } = token

@@ -15,18 +15,30 @@ test('keys, flags and variables follow from one another', () => {
   assert.equal(new Set(configKeys.map(({ flag }) => flag)).size, configKeys.length)
 })
 
-test('the help names every key with flag, variable, default and meaning, in 100 columns', () => {
-  const help = configHelp()
+const fits = (help: string) =>
+  assert.equal(
+    help.split('\n').find((line) => line.length > 100 || line !== line.trimEnd()),
+    undefined,
+  )
+
+test('the whole help names every key with flag, variable, default and meaning, in 100 columns', () => {
+  const help = configHelp(true)
   for (const { key, flag, variable, initial, meaning } of configKeys) {
     const value = typeof initial === 'string' ? initial : JSON.stringify(initial)
     for (const part of [`  ${key} = ${value} `, `    ${flag} `, `    ${variable}`, meaning.slice(0, 30)]) {
       assert.ok(`${help} `.replaceAll('\n', ' \n').includes(part), part)
     }
   }
-  assert.equal(
-    help.split('\n').find((line) => line.length > 100 || line !== line.trimEnd()),
-    undefined,
-  )
+  fits(help)
+})
+
+test('the help fits on a screen: ten flags, and how to see the others', () => {
+  const help = configHelp()
+  assert.equal(help.match(/^ {2}--/gm)?.length, 10)
+  assert.ok(help.includes('  --port 8443 '))
+  assert.ok(help.includes('npm start -- --help all '))
+  assert.ok(help.split('\n').length <= 50)
+  fits(help)
 })
 
 test('the table has a row for every key, and no broken cell', () => {

@@ -117,21 +117,49 @@ const helpHead = `Crosswind keeps every open window in step, over a transport of
   npm start -- --open                     also opens the page in the browser
   npm start -- --http3                    also serves HTTP/3, by Caddy in front
   npm start -- --config other.config.ts   reads another file
-  npm start -- --help                     prints this text
+  npm start -- --help all                 prints every setting`
 
-Each setting with its default, its flag and its variable:`
+/** Those that people change first, in this order. */
+const usualKeys = [
+  'transport',
+  'http',
+  'port',
+  'http1Port',
+  'host',
+  'access',
+  'sensor.source',
+  'sensor.path',
+  'sensor.strength',
+  'dataFolder',
+]
 
-export function configHelp(): string {
+/** The settings that people change first, or all with their variables. */
+export function configHelp(areAll = false): string {
+  return `${[helpHead, ...(areAll ? allSettings() : usualSettings())].join('\n\n')}\n`
+}
+
+function usualSettings(): readonly string[] {
+  const usual = usualKeys.flatMap((name) => configKeys.filter(({ key }) => key === name))
+  const rows = usual.map(({ flag, initial, meaning, allowed }) =>
+    inColumns([`  ${flag} ${shown(initial)}`], meaning, allowed),
+  )
+  return [['The settings that people change first, each with its default:', ...rows].join('\n')]
+}
+
+function allSettings(): readonly string[] {
   const sections = Map.groupBy(configKeys, ({ group }) => group).entries()
   const texts = sections.map(([group, keys]) => [...(group ? [group] : []), ...keys.map(helpFor)].join('\n'))
-  return `${[helpHead, ...texts].join('\n\n')}\n`
+  return ['Each setting with its default, its flag and its variable:', ...texts]
+}
+
+function helpFor({ key, initial, flag, variable, meaning, allowed }: ConfigKey): string {
+  return inColumns([`  ${key} = ${shown(initial)}`, `    ${flag}`, `    ${variable}`], meaning, allowed)
 }
 
 /** Names on the left, meaning on the right. */
-function helpFor({ key, initial, flag, variable, meaning, allowed }: ConfigKey): string {
-  const left = [`  ${key} = ${shown(initial)}`, `    ${flag}`, `    ${variable}`]
+function inColumns(left: readonly string[], meaning: string, allowed: string): string {
   const right = [meaning, `Allowed: ${allowed}`].flatMap((text) => text.match(/\S.{0,55}(?= |$)/g) ?? [])
-  const rows = left.concat(Array(Math.max(0, right.length - left.length)).fill(''))
+  const rows = [...left, ...Array(Math.max(0, right.length - left.length)).fill('')]
   return rows.map((names, row) => `${names.padEnd(44)}${right[row] ?? ''}`.trimEnd()).join('\n')
 }
 
