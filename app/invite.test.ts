@@ -106,7 +106,7 @@ test('answers a wrong flag with its name, its value and what is allowed', async 
     [['--host-name', 'https://x/y'], /^--host-name is "https:\/\/x\/y"; allowed are names and addresses/],
     [['--chanels', 'x'], /^There is no flag --chanels; did you mean --channels\?$/],
     [['--prot', '1'], /^There is no flag --prot; did you mean --port\?$/],
-    [['main'], /^"main" is not a flag; --help lists them\.$/],
+    [['main'], /^"main" is not a flag; --help all lists them\.$/],
     [['--port', '0'], /^port is 0, .* give the server's actual port with --port\.$/],
     [['--http', '4'], /^http is "4" \(from --http\); allowed are/],
   ]
