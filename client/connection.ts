@@ -7,7 +7,6 @@ import type { Closing, Opening, OpenTransport, WebTransport } from './transports
 
 /** Until the welcome. */
 const firstSilenceMs = 20_000
-const firstHeartbeatMs = 15_000
 /** Allows two late heartbeats; a broken path can look open for minutes. */
 const heartbeatsMissed = 2.5
 
@@ -23,7 +22,7 @@ export class Connection {
   readonly #timers: Timers
   readonly #open: OpenTransport
   #isOver = false
-  #heartbeatMs = firstHeartbeatMs
+  #heartbeatMs = firstSilenceMs
   #silenceMs = firstSilenceMs
   #heardAt: number
   #beatAt = 0
@@ -99,7 +98,7 @@ export class Connection {
     if (frame.type !== 'clock') {
       this.#heardAt = this.#timers.now()
       if (frame.type === 'welcome') this.#welcomed(frame)
-      if (this.mode.isPush) this.#beat(frame)
+      this.#beat(frame)
     }
     this.opening.onFrame(frame, receivedAt)
   }
@@ -110,7 +109,7 @@ export class Connection {
    */
   #beat(frame: DownFrame): void {
     const at = frame.type === 'heartbeat' ? frame.at : undefined
-    if (at === undefined && this.#heardAt - this.#beatAt < this.#silenceMs / 2) return
+    if (!at && this.#heardAt - this.#beatAt < this.#silenceMs / 2) return
     this.#beatAt = this.#heardAt
     this.#open.beat({ at, windows: this.opening.windows?.() })
   }
@@ -121,10 +120,9 @@ export class Connection {
     this.#welcomedAt = this.#timers.now()
     this.#heartbeatMs = heartbeatMs
     this.#stopWatchdog()
-    // Polls have request timeouts, and empty responses emit no frame.
-    if (!this.mode.isPush) return
     this.#silenceMs = heartbeatMs * heartbeatsMissed
-    this.#watch(this.#silenceMs)
+    // Polls have request timeouts, and empty responses emit no frame.
+    if (this.mode.isPush) this.#watch(this.#silenceMs)
   }
 
   #closed(closing: Closing): void {

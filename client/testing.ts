@@ -92,7 +92,7 @@ function openFake(transport: TransportName, { base, mode, query, polling, onFram
     welcome: (change: Partial<Welcome> = {}) => onFrame({ ...welcome, ...change }, 0),
     message: (seq: number, channel?: string) =>
       onFrame({ type: 'message', message: messageOf(seq, channel) }, 0),
-    heartbeat: (newest = 0) => onFrame({ type: 'heartbeat', newest, at: 0 }, 0),
+    heartbeat: (newest = 0) => onFrame({ type: 'heartbeat', newest, at: 1 }, 0),
     frame: (frame: DownFrame, receivedAt = 0) => onFrame(frame, receivedAt),
     end: (change: Partial<Closing> = {}) =>
       onClose({ code: 'lost', sentence: 'Lost.', retryAfterMs: null, ...change }),

@@ -516,7 +516,7 @@ test('repeats the window count with each heartbeat', () => {
   const { stream, time } = openShared(1)
   time.advance(20)
   stream.said.length = 0
-  for (let beats = 0; beats < 2; beats += 1) stream.frame({ type: 'heartbeat', newest: 0, at: 0 })
+  for (let beats = 0; beats < 2; beats += 1) stream.frame({ type: 'heartbeat', newest: 0, at: 1 })
   assert.deepEqual(stream.said, [{ main: 1 }, { main: 1 }])
 })
 
@@ -661,7 +661,7 @@ test('a heartbeat never claims more than its member was told', () => {
   other.join({ window: 'w2', channels: 'wind' })
   opened.stream.message(1, 'wind')
   opened.stream.message(2)
-  opened.stream.frame({ type: 'heartbeat', newest: 2, at: 0 })
+  opened.stream.frame({ type: 'heartbeat', newest: 2, at: 1 })
   assert.equal(opened.first.heard.frames.at(-1), 'heartbeat 2')
   assert.equal(other.heard.frames.at(-1), 'heartbeat 1')
   assert.equal(opened.streams.length, 1)
@@ -672,14 +672,14 @@ test('a heartbeat does not claim messages that a catch-up request skipped on oth
   const late = opened.window()
   late.join({ window: 'w2', cursor: 'life:3' })
   await opened.asked().answer({ cursor: 'life:7', frames: [welcomeAt('life:7', true), ...frames([4])] })
-  opened.stream.frame({ type: 'heartbeat', newest: 7, at: 0 })
+  opened.stream.frame({ type: 'heartbeat', newest: 7, at: 1 })
   assert.deepEqual(late.heard.frames.slice(1), ['4', 'heartbeat 0'])
 })
 
 test('a heartbeat that is ahead means a lost message, and reopens the stream from its cursor', () => {
   const { stream, first, newest, streams } = openShared(1)
   stream.message(1)
-  stream.frame({ type: 'heartbeat', newest: 3, at: 0 })
+  stream.frame({ type: 'heartbeat', newest: 3, at: 1 })
   assert.deepEqual([streams.length, newest().cursor], [2, 'life:1'])
   newest().welcome()
   for (const seq of [2, 3]) newest().message(seq)

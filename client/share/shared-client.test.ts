@@ -151,7 +151,7 @@ test('after its close it receives nothing more', async () => {
   newest().events.onSaid({
     type: 'frame',
     member: 1,
-    frame: { type: 'heartbeat', newest: 0, at: 0 },
+    frame: { type: 'heartbeat', newest: 0, at: 1 },
   })
   newest().events.onGone()
   assert.deepEqual([frames, closings], [[], []])

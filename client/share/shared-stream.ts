@@ -227,8 +227,6 @@ export class SharedStream {
     this.#welcome = welcome
     this.#welcomedAt = this.#timers.now()
     for (const member of this.#members) this.#sendOver(member, connection)
-    // A push connection has just told by itself.
-    if (!connection.mode.isPush) this.#reportWindows()
     this.#showAnew(connection)
     this.#settle()
   }

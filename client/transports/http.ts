@@ -122,7 +122,7 @@ export function createPostUplink(
       return sent
     },
     // A report of windows must not replace an answer.
-    beat: (given) => beat(typeof given.at, () => ask('heartbeat', given, 'window')),
+    beat: (given) => beat(given.at ? 'answer' : 'windows', () => ask('heartbeat', given, 'window')),
     sendAwareness: (shown) =>
       show(`${shown.window} ${shown.channel}`, () => ask('awareness', shown, 'window', 'opening')),
     close: () => ending.abort(),

@@ -177,7 +177,7 @@ export function createAnswers() {
     /** After a frame exceeded the server's size limit. */
     refuseLargest(): void {
       const [largest] = [...unanswered].sort(([, one], [, other]) => other.length - one.length)
-      const sentence = 'The message is larger than the server accepts.'
+      const sentence = 'The message is too large.'
       if (largest) take(largest[0])?.reject(new RefusedError('too-large', sentence))
     },
     abandon(): void {
