@@ -185,7 +185,7 @@ test('a full disk refuses messages by name until there is room, and a start says
   assert.throws(fillUp, { code: 'ENOSPC' })
   assert.throws(() => openSqliteLog({ ...given, file }), {
     name: 'LogFileError',
-    message: `There is no room on the disk for the log's file ${file}: make some, or name another dataFolder.`,
+    message: `There is no room on the disk for the log's file ${file}: make some, or name another folder.`,
   })
 })
 

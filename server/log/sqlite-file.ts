@@ -406,19 +406,19 @@ export function explain(file: string, error: unknown): LogFileError {
   const refusal = (sentence: string) => new LogFileError(sentence, { cause: error })
   if (codeOf(error) === codes.busy) {
     return refusal(
-      `Another server has the log's file ${file} open: stop it, name another file, or set storage: 'memory'.`,
+      `Another server has the log's file ${file} open: stop it, name another folder, or set storage: 'memory'.`,
     )
   }
   if (isFull(error)) {
     return refusal(
-      `There is no room on the disk for the log's file ${file}: make some, or name another dataFolder.`,
+      `There is no room on the disk for the log's file ${file}: make some, or name another folder.`,
     )
   }
   if (isDamage(error)) return refusal(`The log's file ${file} is damaged: ${wayBack}.`)
   if (codeOf(error) === codes.notADatabase) return refusal(`The file ${file} is not a log: ${wayOut}.`)
   const reason = error instanceof Error ? error.message : String(error)
   return refusal(
-    `The log's file ${file} cannot be opened (${reason}): let this user write there, name another dataFolder, or set storage: 'memory'.`,
+    `The log's file ${file} cannot be opened (${reason}): let this user write there, name another folder, or set storage: 'memory'.`,
   )
 }
 
