@@ -388,7 +388,7 @@ test('a chat in React, which keeps its connection when Vite replaces a component
     polling: 50,
   })
   assert.deepEqual(
-    requests.filter((path) => path.startsWith('/realtime/') && !/(messages|awareness)$/.test(path)),
+    requests.filter((path) => path.startsWith('/realtime/') && !/(messages|awareness|heartbeat)$/.test(path)),
     [],
   )
 })
