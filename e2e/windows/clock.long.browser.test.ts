@@ -54,17 +54,6 @@ for (const mode of modes) {
   })
 }
 
-test('the open menu says how far off the clock is', async () => {
-  const mode = modes[0] ?? assert.fail('there is no mode')
-  const [window] = await stage.open(mode, 1, 'clock-words')
-  assert.ok(window)
-  await window.click('.mode-button')
-  const words = () => window.run(() => document.querySelector('#clock-line')?.textContent ?? '')
-  const isSaid = async () => /^Clock: [+−]\d+\.\d ms ± \d+\.\d ms against the server$/.test(await words())
-  await until(isSaid, 'the menu does not say it')
-  await window.close()
-})
-
 test('a scenario checks a window’s clock over the direct path', async (t) => {
   const mode = modes[0] ?? assert.fail('there is no mode')
   const [window] = await stage.open(mode, 1, 'clock-check')
