@@ -2,7 +2,16 @@
 
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { appendFileSync, chownSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import {
+  appendFileSync,
+  chownSync,
+  existsSync,
+  globSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -42,8 +51,9 @@ function ownerOf(user: string) {
   return uid && gid ? { uid: Number(uid), gid: Number(gid) } : null
 }
 
+/** The others are beside the program itself: a link to it may be alone in its folder. */
 const run = (name: string, ...args: string[]) =>
-  execFileSync(program === 'postgres' ? name : join(dirname(program), name), args, {
+  execFileSync(program === 'postgres' ? name : join(dirname(realpathSync(program)), name), args, {
     ...owner,
     stdio: 'pipe',
     cwd: '/',
