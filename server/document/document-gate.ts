@@ -107,6 +107,20 @@ export class DocumentGate {
     }
   }
 
+  /** Stores what is not checked, behind the updates of its sender that wait. */
+  passUnchecked(draft: Draft, acceptedAt: number, store: Store): number | Promise<number> {
+    const owner = ownerOf(draft.from)
+    if (!this.#queues.has(owner)) return store(draft, acceptedAt)
+    const turn = this.#enqueue(owner)
+    return turn.begins.then(() => {
+      try {
+        return store(draft, acceptedAt)
+      } finally {
+        turn.end()
+      }
+    })
+  }
+
   async #passAfter(first: Promise<unknown>, passage: Passage): Promise<number> {
     try {
       let next: Promise<unknown> | Admitted = first
@@ -140,7 +154,8 @@ export class DocumentGate {
   #admit(passage: Passage): Promise<unknown> | Admitted {
     const { draft, owner, writer } = passage
     const record = this.#record
-    if (!record) return this.#load(draft.id)
+    // Meanwhile the sender's later messages wait behind it.
+    if (!record) return Promise.all([this.#load(draft.id), this.#inTurn(passage).begins])
     // It may build on a waiting update of the same sender.
     if (!passage.turn && this.#queues.has(owner)) return this.#inTurn(passage).begins
     if (!passage.update) return this.#prepare(record, passage)

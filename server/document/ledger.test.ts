@@ -528,6 +528,22 @@ test('updates sent at once while the document is read are admitted in order', as
   assert.deepEqual(await Promise.all(take().map((update) => send(update))), [1, 2, 3, 4, 5, 6])
 })
 
+test('while the document is read, no message overtakes another of its sender, whatever its kind', async () => {
+  const { log } = open()
+  const { text, take } = openWindow(1)
+  const sent = (['update', 'title', 'update', 'update', 'title'] as const).map((kind, place) => {
+    if (kind === 'update') text.insert(0, 'a')
+    const update = Buffer.concat(take()).toString('base64')
+    const body = kind === 'update' ? { update } : { title: String(place) }
+    const from = 'ann'
+    return log.append({ id: `ann-${place}`, channel: 'main', kind, from, at: 1, body } as Draft, 1)
+  })
+  assert.deepEqual(
+    await Promise.allSettled(sent),
+    [1, 2, 3, 4, 5].map((value) => ({ status: 'fulfilled', value })),
+  )
+})
+
 test('invalid updates in the log are left out of a fold and reported', async () => {
   const { ledger, failures } = open()
   const message = (seq: number, update: Uint8Array) => {

@@ -31,11 +31,11 @@ export class Ledger implements Gate {
     })
   }
 
-  /** Only updates are checked. */
+  /** Only updates are checked. A sender's messages keep their order. */
   pass(draft: Draft, acceptedAt: number, store: Store): number | Promise<number> {
-    return isUpdate(draft)
-      ? this.#gateOf(draft.channel).pass(draft, acceptedAt, store)
-      : store(draft, acceptedAt)
+    if (isUpdate(draft)) return this.#gateOf(draft.channel).pass(draft, acceptedAt, store)
+    const gate = this.#gates.get(draft.channel)
+    return gate ? gate.passUnchecked(draft, acceptedAt, store) : store(draft, acceptedAt)
   }
 
   /**
