@@ -44,6 +44,8 @@ test('measures silence from the last frame', () => {
 
 test('a client that reads a long backlog shows that it lives: heartbeats arrive behind it', () => {
   const { time, stream } = watch()
+  stream.frame({ type: 'presence', windows: 1, browserHttp1Streams: 0 })
+  assert.equal(stream.beats(), 0, 'not before the welcome')
   stream.welcome({ heartbeatMs: 2000 })
   for (let n = 0; n < 100; n += 1) {
     time.advance(100)

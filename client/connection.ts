@@ -25,7 +25,7 @@ export class Connection {
   #heartbeatMs = firstSilenceMs
   #silenceMs = firstSilenceMs
   #heardAt: number
-  #beatAt = 0
+  #beatDueAt = Infinity
   #welcomedAt: number | null = null
   #stopWatchdog = nothingPlanned
 
@@ -108,10 +108,10 @@ export class Connection {
    * those may wait behind a long backlog. Not by a timer: background windows get one a minute.
    */
   #beat(frame: DownFrame): void {
-    const at = frame.type === 'heartbeat' ? frame.at : undefined
-    if (!at && this.#heardAt - this.#beatAt < this.#silenceMs / 2) return
-    this.#beatAt = this.#heardAt
-    this.#open.beat({ at, windows: this.opening.windows?.() })
+    const heartbeat = frame.type === 'heartbeat' ? frame : null
+    if (!heartbeat && this.#heardAt < this.#beatDueAt) return
+    this.#beatDueAt = this.#heardAt + this.#silenceMs / 2
+    this.#open.beat({ at: heartbeat?.at, windows: this.opening.windows?.() })
   }
 
   #welcomed({ heartbeatMs, user }: Welcome): void {
@@ -121,6 +121,7 @@ export class Connection {
     this.#heartbeatMs = heartbeatMs
     this.#stopWatchdog()
     this.#silenceMs = heartbeatMs * heartbeatsMissed
+    this.#beatDueAt = this.#heardAt
     // Polls have request timeouts, and empty responses emit no frame.
     if (this.mode.isPush) this.#watch(this.#silenceMs)
   }

@@ -177,8 +177,9 @@ export class Link implements Sleeper {
     this.#clock = options.clock && new options.clock(timers, random, () => this.#notify(), platform)
   }
 
-  /** `cursor`: of the state that the page has already. */
+  /** `cursor`: of the state that the page has already. Does nothing once closed. */
   open(cursor?: string | null): void {
+    if (this.#isClosed) return
     if (cursor) this.#position = parseCursor(cursor)
     this.#cancelRetry()
     this.#current = this.#connect(this.#fallback.mode)
@@ -203,7 +204,7 @@ export class Link implements Sleeper {
 
   /** Sends a volatile draft, past the outbox; null while the link is not open. */
   send(draft: Draft): Promise<Stored> | null {
-    return this.#state?.status === 'open' && this.#current ? this.#current.uplink.send(draft) : null
+    return this.#open?.uplink.send(draft) ?? null
   }
 
   /** Replaces the channels; a new one delivers messages from now on only. `isAnew`: all are new. */
@@ -211,7 +212,7 @@ export class Link implements Sleeper {
     if (!isAnew && channels.join() === this.#channels.join()) return
     this.#channels = channels
     // Otherwise once it is welcomed, so that channels joined meanwhile share the reopening.
-    if (this.#state?.status === 'open') this.#reopen()
+    if (this.#open) this.#reopen()
   }
 
   /**
@@ -223,11 +224,9 @@ export class Link implements Sleeper {
   }
 
   switchMode(next: LinkMode): void {
-    if (this.#isClosed) return
-    this.#leave()
     this.#fallback = this.#fallbackFrom(next)
     this.#retry.startOver()
-    if (this.#state) this.open()
+    if (this.#state) this.#reopen()
   }
 
   /** Stops clock comparison until `wake('visible')`. */
@@ -236,7 +235,7 @@ export class Link implements Sleeper {
   }
 
   wake(by: WakeUp): void {
-    if (!this.#isClosed && this.#state) {
+    if (this.#state) {
       if (by === 'online') this.#isOffline = false
       if (this.#current === null) this.open()
       else if (by === 'restored' || this.#current.isStale()) this.#reopen()
@@ -268,15 +267,13 @@ export class Link implements Sleeper {
     this.rest()
     this.#leave(true)
     this.#shown.clear()
+    this.#state = null
   }
 
   /** Sends the drafts that the outbox has when it ends. */
   #sendLast(end: () => readonly Draft[]): void {
     const { baseFor, proof, platform, token } = this.#options
-    const arrives =
-      this.#state?.status === 'open' &&
-      this.#current?.uplink.outlivesPage &&
-      this.outbox.drafts.pending.every(isInFlight)
+    const arrives = this.#open?.uplink.outlivesPage && this.outbox.drafts.pending.every(isInFlight)
     const left = end()
     // All together, so that none overtakes another.
     if (!arrives)
@@ -295,6 +292,11 @@ export class Link implements Sleeper {
   }
 
   // The life of a connection
+
+  /** Null before the welcome, and once it has ended. */
+  get #open(): Connection | null {
+    return this.#state?.status === 'open' ? this.#current : null
+  }
 
   #connect(mode: LinkMode): Connection {
     const { transports, baseFor, polling, window, proof, timers } = this.#options
@@ -446,7 +448,7 @@ export class Link implements Sleeper {
   // Between connections
 
   #isWaiting(): boolean {
-    return this.#current === null && this.#state !== null && !this.#isClosed
+    return this.#current === null && this.#state !== null
   }
 
   #retryAfter(closing: Closing, livedMs: number | null = null): void {
@@ -593,7 +595,7 @@ export class Link implements Sleeper {
   }
 
   #notify(): void {
-    if (!this.#state || this.#isClosed) return
+    if (!this.#state) return
     const { reading = null, behindMs = null } = this.#clock ?? {}
     this.#listener.onState({ ...this.#state, behindMs, clock: reading })
   }

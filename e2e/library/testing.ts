@@ -48,14 +48,10 @@ export async function start(
   const server = isSecure ? await secureServer(t) : createServer()
   // WebSockets too, which a server does not count among its connections.
   const sockets = new Set<Socket>()
-  let isStopped = false
-  // Over TLS a socket has two ends here; one that connects while the server stops would keep the process open.
-  for (const event of ['connection', 'secureConnection'])
-    server.on(event, (socket: Socket) => {
-      if (isStopped) return void socket.destroy()
-      sockets.add(socket)
-      socket.once('close', () => sockets.delete(socket))
-    })
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
   const crosswind = await createCrosswind({
     path: '/realtime',
     channels: { 'room.*': { kind: 'json' } },
@@ -76,7 +72,6 @@ export async function start(
   }
   const stop = async () => {
     await crosswind.close({ drainMs: 0 })
-    isStopped = true
     cut()
     server.close()
   }
