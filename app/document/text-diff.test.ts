@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type * as Y from 'yjs'
 import { createSeededRandom } from '../../protocol/time.ts'
-import { changeLines, createDocument, documentText, type Line, linesOf } from './rich-text.ts'
+import { changeLines, createDocument, documentText, type Line, linesOf, rebase } from './rich-text.ts'
 import { changesBetween } from './text-diff.ts'
 
 test('the changes between two versions make them equal, including formatting', () => {
@@ -52,12 +52,22 @@ const written = (...texts: string[]) =>
 test('text in both versions is retained', () => {
   assert.deepEqual(changesBetween(written('a👩b'), lines('a👨b')), [
     { retain: 1 },
-    { delete: 2 },
     { insert: '👨', attributes: {} },
+    { delete: 2 },
   ])
   assert.deepEqual(changesBetween(written('one', 'two', 'three'), lines('one', 'two and a half', 'three')), [
     { retain: 7 },
     { insert: ' and a half', attributes: {} },
+  ])
+})
+
+test('text that replaces other text stays behind the character to its left, before what others insert there', () => {
+  const changes = changesBetween(written('abc'), lines('aXc'))
+  assert.deepEqual(rebase(changes, [{ retain: 1 }, { insert: 'Y' }], true), [
+    { retain: 1 },
+    { insert: 'X', attributes: {} },
+    { retain: 1 },
+    { delete: 1 },
   ])
 })
 
@@ -72,7 +82,7 @@ test('a change in a long line retains the rest of it', () => {
   const end = 'y'.repeat(9000)
   assert.deepEqual(changesBetween(written(`${start}😀${end}`), lines(`${start}😁${end}`)), [
     { retain: 9000 },
-    { delete: 2 },
     { insert: '😁', attributes: {} },
+    { delete: 2 },
   ])
 })

@@ -103,15 +103,21 @@ function compare(
   const wanted = reader(after)
   const changes: Change[] = []
   retain(changes, skipped)
+  let deleted: Change[] = []
   for (const [kind, { length }] of compareTexts(textOf(before), textOf(after), hint)) {
     if (kind === diff.DELETE) {
-      changes.push({ delete: length })
+      deleted.push({ delete: length })
       present.read(length)
-    } else if (kind === diff.INSERT)
+      continue
+    }
+    if (kind === diff.INSERT)
       // Copied, because Yjs adds to it.
       for (const { text, attributes } of wanted.read(length))
         changes.push({ insert: text, attributes: { ...attributes } })
-    else
+    // Text goes before what it replaces: it stays behind the character to its left.
+    changes.push(...deleted)
+    deleted = []
+    if (kind === diff.EQUAL)
       for (const { text, attributes } of wanted.read(length))
         for (const span of present.read(text.length)) {
           const changed = differences(span.attributes, attributes)
@@ -119,7 +125,7 @@ function compare(
           else retain(changes, span.text.length)
         }
   }
-  return changes
+  return [...changes, ...deleted]
 }
 
 const textOf = (spans: readonly Span[]) => spans.map(({ text }) => text).join('')

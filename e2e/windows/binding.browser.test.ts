@@ -296,6 +296,23 @@ if (name === 'chromium')
     for (const index of [0, 1]) assert.equal(await within(index, 'text'), 'new\nabove\nXhe感じ!reY\nbelow\n')
   })
 
+if (name === 'chromium')
+  test('composed text stays behind the text before it, though others delete that and restore it', async () => {
+    await call('open', 2, 'above', 'here', 'below')
+    await within(1, 'select', 6, 10)
+    await within(0, 'select', 8)
+    await stage.compose('か')
+    await within(1, 'insertHtml', 'X')
+    await call('settled')
+    await within(1, 'command', 'undo')
+    await call('settled')
+    await stage.commit('感')
+    await stage.type('!')
+    await check()
+    // Only the window that restores it knows where in it the caret was.
+    for (const index of [0, 1]) assert.equal(await within(index, 'text'), 'above\nhere感!\nbelow\n')
+  })
+
 test('a caret set by focus alone stays at its text', async () => {
   await call('open', 2, 'ab')
   await within(0, 'focus', 0)

@@ -205,12 +205,15 @@ export class DrawnText {
   // From the text to the DOM
 
   /**
-   * Keeps the selection before others' changes, relative to the neighbouring characters, which may
+   * Keeps the selection from before others' changes, relative to the neighbouring characters, which may
    * be deleted and restored.
    */
   readonly #onTransaction = ({ origin }: Y.Transaction): void => {
     if (this.#pending.length > 0 || this.#isComposing || this.#history.isOwn(origin)) return
-    const selected = this.#selection.read()
+    this.#keep(this.#selection.read())
+  }
+
+  #keep(selected: Selected | null): void {
     this.#kept = selected && { selected, selection: this.#relative(selected) }
   }
 
@@ -293,6 +296,7 @@ export class DrawnText {
   /** From now on the browser changes the DOM, and nothing is drawn or read. */
   beginComposition(): void {
     this.noteSelection()
+    this.#keep(this.#lastSelected)
     this.#isComposing = true
   }
 
@@ -326,6 +330,18 @@ export class DrawnText {
       const moved = rebase(others, changes, false)
       changes = rebase(changes, others, true)
       if (selected) selected = mapSelected(selected, moved)
+    }
+    // Text that was deleted and restored is other text to `rebase`, and the same to a kept selection.
+    const kept = this.#pending.length > 0 ? this.#kept : null
+    const now = kept && this.#selection.absolute(kept.selection)
+    if (kept && now) {
+      const rebased = this.#mapPending(rangeOf(kept.selected).from)
+      const by = rangeOf(now).from - rebased
+      const moved = moveInsertion(changes, rebased, by)
+      if (moved) {
+        changes = moved
+        selected = selected && { anchor: selected.anchor + by, head: selected.head + by }
+      }
     }
     if (changes.length > 0) this.change(changes)
     this.#draw(selected ?? undefined, { from, to })
@@ -373,6 +389,18 @@ const mapSelected = ({ anchor, head }: Selected, changes: readonly Change[]): Se
   anchor: mapPosition(anchor, changes),
   head: mapPosition(head, changes),
 })
+
+/** Null unless the changes are an insertion at `index` alone. */
+function moveInsertion(changes: readonly Change[], index: number, by: number): Change[] | null {
+  const inserted: Change[] = []
+  let at = 0
+  for (const change of changes) {
+    if ('insert' in change) inserted.push(change)
+    else if ('delete' in change || change.attributes || inserted.length > 0) return null
+    else at += change.retain
+  }
+  return at === index ? [{ retain: index + by }, ...inserted] : null
+}
 
 function isSameSelected(one: Selected, other: Selected): boolean {
   return one.anchor === other.anchor && one.head === other.head
