@@ -82,6 +82,19 @@ test('subscriptions have a place each, beside the room, over one stream', async 
   assert.equal(crosswind.clients().length, 1)
 })
 
+test('of a channel of which only the newest matters, a client reads that from a place on, and a program everything', async (t) => {
+  const { open, crosswind } = await start(t, {
+    channels: { 'room.*': { kind: 'json', latest: { by: 'sender' } } },
+  })
+  for (let count = 0; count < 600; count += 1)
+    await crosswind.publish('room.1', { sender: count % 2, text: String(count) })
+  const client = open()
+  assert.deepEqual(await collect(client, 'room.1', 'start').until(2), ['598', '599'])
+  const { messages } = await client.channel<Said>('room.1').readBack({ limit: 500 })
+  assert.equal(messages.length, 500)
+  assert.equal((await Array.fromAsync(crosswind.read('room.1'))).length, 600)
+})
+
 test('a room with another place or kind is not opened in silence', async (t) => {
   const { open } = await start(t)
   const client = open()

@@ -70,8 +70,8 @@ export class Delivery {
   }
 }
 
-/** Names of channels and kinds contain no space. */
-function seriesOf({ channel, kind, body }: Message, { drop, by }: KindRules): string | null {
+/** The series whose older messages it supersedes; null if it supersedes none. Names of channels and kinds contain no space. */
+export function seriesOf({ channel, kind, body }: Message, { drop, by }: KindRules): string | null {
   if (drop !== 'superseded') return null
   if (by === undefined) return `${channel} ${kind}`
   let value: unknown = body instanceof KeptJson ? body.parse() : body
@@ -133,17 +133,21 @@ export class HeldDeliveries {
   }
 }
 
-function newestOfEach(deliveries: readonly Delivery[]): Delivery[] {
-  const newest = new Map(deliveries.map((delivery) => [delivery.series, delivery]))
-  return deliveries.filter((one) => one.series === null || newest.get(one.series) === one)
+/** The newest of each series, and what has no series (null), in order. */
+export function newestOfEach<Item>(items: readonly Item[], seriesOf: (item: Item) => string | null): Item[] {
+  const named = items.map((item) => [seriesOf(item), item] as const)
+  const newest = new Map(named)
+  return named.flatMap(([series, item]) => (series === null || newest.get(series) === item ? [item] : []))
 }
+
+const newestDeliveries = (deliveries: readonly Delivery[]) => newestOfEach(deliveries, ({ series }) => series)
 
 export interface CaughtUp extends Omit<CatchUp, 'messages'> {
   readonly deliveries: readonly Delivery[]
 }
 
-/** Each takes a few ms. */
-const maxPortions = 10
+/** Of messages that supersede others, in one read: each takes a few ms. */
+export const maxPortions = 10
 
 const maxKept = 500
 const maxCharacters = 4_000_000
@@ -226,7 +230,7 @@ export class RecentDeliveries {
     ) {
       found = await log.read(found.reached, channels)
       const more = this.deliveriesOf(found)
-      deliveries = found.recovered ? newestOfEach([...deliveries, ...more]) : more
+      deliveries = found.recovered ? newestDeliveries([...deliveries, ...more]) : more
     }
     return { ...found, deliveries }
   }
@@ -238,7 +242,7 @@ export class RecentDeliveries {
       if (known?.frame.type === 'message' && this.#isSame(known.frame.message, message)) return known
       return this.add(message, formatCursor({ epoch, seq: message.seq }))
     })
-    return newestOfEach(deliveries)
+    return newestDeliveries(deliveries)
   }
 
   /**

@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Cursor } from '../../protocol/messages.ts'
+import type { Cursor, Message } from '../../protocol/messages.ts'
 import { ampleLimits, given, littleMemory, newFile, toyTypes } from '../log/log-testing.ts'
 import { createMemoryLog } from '../log/memory-log.ts'
 import { openLogFile } from '../log/sqlite-file.ts'
 import { createSqliteLog } from '../log/sqlite-log.ts'
-import { readPage } from './channel-pages.ts'
+import { pageAfter, readPage } from './channel-pages.ts'
 
 async function openLog(messages: number) {
   const limits = { ...ampleLimits, messages }
@@ -33,7 +33,14 @@ async function openLog(messages: number) {
   const advance = (ms: number) => {
     time += ms
   }
-  return { publish, read, advance }
+  /** As a client reads, of a channel whose messages belong to `count` series, or to none. */
+  const readNewest = async (channel: string, after: string, count = 0) => {
+    const seriesOf = ({ body }: Message) =>
+      count > 0 ? String((body as { data: number }).data % count) : null
+    const page = await pageAfter(log, channel, after, { isWhole: false, seriesOf })
+    return [page.recovered, page.messages.map(({ seq }) => seq), page.cursor.seq] as const
+  }
+  return { publish, read, readNewest, advance }
 }
 
 const at = (seq: number, epoch = 'life1') => ({ epoch, seq })
@@ -66,6 +73,23 @@ test('a cursor of another log, or from after the end, is not recovered', async (
   await publish('quiet', 1, 2)
   for (const cursor of [at(2, 'life2'), at(3)])
     assert.deepEqual(await read('quiet', cursor), [false, [1, 2], 2])
+})
+
+test('of messages that supersede others, a client reads the newest of each series alone, in larger portions', async () => {
+  const { publish, readNewest } = await openLog(10_000)
+  await publish('busy', 1, 5700)
+  assert.deepEqual(await readNewest('busy', 'start', 3), [true, [4998, 4999, 5000], 5000])
+  assert.deepEqual(await readNewest('busy', 'life1:5000', 3), [true, [5698, 5699, 5700], 5700])
+  assert.deepEqual(await readNewest('busy', 'life1:5698', 3), [true, [5699, 5700], 5700])
+  const [, all, reached] = await readNewest('busy', 'start')
+  assert.deepEqual([all.length, reached], [500, 500], 'without series')
+})
+
+test('a reader of the newest is told once that it missed something', async () => {
+  const { publish, readNewest } = await openLog(1000)
+  await publish('busy', 1, 3000)
+  assert.deepEqual(await readNewest('busy', 'life1:5', 2), [false, [2999, 3000], 3000])
+  assert.deepEqual(await readNewest('busy', 'life1:3000', 2), [true, [], 3000])
 })
 
 test('a reader skips unreadable messages once, and is told that it missed something', async (context) => {

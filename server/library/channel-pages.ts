@@ -2,6 +2,7 @@
 
 import { type Cursor, type Kind, type Message, parseCursor } from '../../protocol/messages.ts'
 import { Refusal } from '../../protocol/refusal.ts'
+import { maxPortions, newestOfEach } from '../hub/delivery.ts'
 import type { Log } from '../log/log.ts'
 
 export interface Page {
@@ -10,6 +11,8 @@ export interface Page {
   readonly cursor: Cursor
   /** False if messages after the given cursor are gone: these begin with the oldest that can be read. */
   readonly recovered: boolean
+  /** Read, too, but not among the messages: later ones supersede them. */
+  readonly superseded?: readonly Message[]
 }
 
 /**
@@ -76,14 +79,42 @@ export async function wholeOf(log: Log, channel: string): Promise<Page> {
   return { messages, cursor: head, recovered: true }
 }
 
-/** `after` is a cursor, `start` or `newest`; `isWhole` as above. Rejects with a `Refusal` (400 `bad-query`). */
-export async function pageAfter(log: Log, channel: string, after: string, isWhole: boolean): Promise<Page> {
+/** As `readPage`, in larger portions, without the messages that are superseded in one. */
+async function readNewest(
+  log: Log,
+  channel: string,
+  from: Cursor | null,
+  { isWhole, seriesOf }: Reading,
+): Promise<Page> {
+  let page = await readPage(log, channel, from, isWhole)
+  const all = [...page.messages]
+  const isSeries = (message: Message) => seriesOf(message) !== null
+  for (let portions = 1; portions < maxPortions && page.messages.some(isSeries); portions += 1) {
+    const next = await readPage(log, channel, page.cursor, isWhole)
+    // The reader learns of a gap when it reads on.
+    if (!next.recovered) break
+    all.push(...next.messages)
+    page = { ...next, recovered: page.recovered }
+  }
+  const messages = newestOfEach(all, seriesOf)
+  const newest = new Set(messages)
+  return { ...page, messages, superseded: all.filter((message) => !newest.has(message)) }
+}
+
+interface Reading {
+  /** Whether older messages are joined. */
+  readonly isWhole: boolean
+  readonly seriesOf: (message: Message) => string | null
+}
+
+/** `after` is a cursor, `start` or `newest`. Rejects with a `Refusal` (400 `bad-query`). */
+export async function pageAfter(log: Log, channel: string, after: string, reading: Reading): Promise<Page> {
   if (after === 'newest') {
     const { head } = await log.snapshot(new Set([channel]))
     return { messages: [], cursor: head, recovered: true }
   }
   const cursor = parseCursor(after)
-  if (cursor || after === 'start') return readPage(log, channel, cursor, isWhole)
+  if (cursor || after === 'start') return readNewest(log, channel, cursor, reading)
   const sentence = `after is ${JSON.stringify(after.slice(0, 80))}; it must be a cursor, "start" or "newest".`
   throw new Refusal('bad-query', sentence)
 }

@@ -1,10 +1,12 @@
 // The endpoints beside the transports: tickets, the clock, and a channel's past.
 
-import { estimateLength, formatCursor } from '../../protocol/messages.ts'
+import { estimateLength, formatCursor, type Message } from '../../protocol/messages.ts'
 import { Refusal } from '../../protocol/refusal.ts'
+import { rulesFor } from '../channels/channel-type.ts'
 import type { EngineSettings } from '../config/engine-settings.ts'
 import type { Health } from '../health.ts'
 import { maxHeaderBytes } from '../http/server-options.ts'
+import { seriesOf } from '../hub/delivery.ts'
 import { messageText } from '../log/kept-json.ts'
 import type { Log } from '../log/log.ts'
 import { fingerprintFor, refuseReading } from '../security/grants.ts'
@@ -64,15 +66,22 @@ export function mountRoutes(
         ? await pageBefore(log, name, { before, limit, kind: channels.kindNamed(name, kind) })
         : await (isDocument && after !== 'newest'
             ? wholeOf(log, name)
-            : pageAfter(log, name, after, channels.isWhole(name)))
-    const characters = page.messages.reduce((sum, { body }) => sum + estimateLength(body), 0)
-    readingRate.charge(connection, characters)
+            : pageAfter(log, name, after, {
+                isWhole: channels.isWhole(name),
+                seriesOf: (message) => seriesOf(message, rulesFor(channels.typeOf, name, message.kind)),
+              }))
+    const characters = charactersOf(page.messages)
+    const superseded = 'superseded' in page ? charactersOf(page.superseded ?? []) : 0
+    readingRate.charge(connection, characters + superseded)
     grantOf(ctx).mustLast(timers.now())
     ctx.set('Cache-Control', 'no-store')
     ctx.type = 'json'
     answerParts(ctx, budget, characters, () => textOf(page, limits.channelsPerWindow))
   })
 }
+
+const charactersOf = (messages: readonly Message[]) =>
+  messages.reduce((sum, { body }) => sum + estimateLength(body), 0)
 
 /** As JSON, in pieces. */
 function* textOf(page: Page | EarlierPage, channelsPerStream: number): Generator<string> {
