@@ -1,3 +1,3 @@
-// The library's door for clocks: how far this one is from the server's, and when a message was due.
+// The library's door for clocks: how far this one is from the server's, how old a value is, and when a message was due.
 
-export { LinkClock, whenDue } from './link-clock.ts'
+export { ageOf, LinkClock, whenDue } from './link-clock.ts'

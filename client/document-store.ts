@@ -2,7 +2,7 @@
 
 import * as Y from 'yjs'
 import { nothingPlanned } from '../protocol/time.ts'
-import { type Opened, Shared, type Store, type Stores } from './stores.ts'
+import { type Opened, Shared, type Store, type StoreError, type Stores } from './stores.ts'
 import { RefusedError } from './transports/transport.ts'
 import { CrosswindProvider, type SaveState } from './yjs.ts'
 
@@ -20,7 +20,7 @@ export interface DocumentSnapshot {
    * Why the newest changes were refused, the document cannot be read, or the application refuses this client;
    * null if none of these is so. A lost connection is no error.
    */
-  readonly error: unknown
+  readonly error: StoreError | null
 }
 
 const noDocument: DocumentSnapshot = {
@@ -53,7 +53,7 @@ class SharedDocument extends Shared<DocumentSnapshot> {
     const doc = new Y.Doc()
     // A provider of a given connection needs no address.
     const provider = new SharedProvider('', this.#name, doc, { connection })
-    let failure: unknown = null
+    let failure: StoreError | null = null
     const show = () => {
       const { synced: isSynced, saveState, mayWrite, refused } = provider
       if (isSynced) failure = null
@@ -62,7 +62,7 @@ class SharedDocument extends Shared<DocumentSnapshot> {
     for (const event of ['status', 'sync', 'save-state', 'refused'] as const) provider.on(event, show)
     provider.on('connection-error', (error) => {
       // Otherwise the connection was lost, and will be opened again.
-      if (error instanceof RefusedError || !provider.shouldConnect) failure = error
+      if (error instanceof RefusedError || !provider.shouldConnect) failure = error as StoreError
       show()
     })
     provider.onDiscarded = () => {

@@ -166,6 +166,7 @@ export interface Keeping {
 export interface ConnectionState extends Partial<LinkState> {
   readonly mode: string
   readonly status: LinkState['status']
+  readonly clock: LinkState['clock']
   readonly behindMs: LinkState['behindMs']
   /** Messages that are not stored yet. */
   readonly pending: number
@@ -286,7 +287,14 @@ export class Channels {
     // Cookies need no request first.
     if (!options.token || options.renewSession) this.#session = Promise.resolve()
     this.#http = new Http(base, this.#ending.signal, usualTimeoutMs, options.platform)
-    this.#state = { mode: this.#modes[0].name, status: 'opening', behindMs: null, pending: 0, reason: null }
+    this.#state = {
+      mode: this.#modes[0].name,
+      status: 'opening',
+      clock: null,
+      behindMs: null,
+      pending: 0,
+      reason: null,
+    }
     if (typeof document !== 'undefined')
       window.addEventListener('pagehide', () => this.#leaveEarly(base), { signal: this.#ending.signal })
     this.#link = this.#make(base)

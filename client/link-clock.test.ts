@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { LinkOptions } from './link.ts'
+import { ageOf } from './link-clock.ts'
 import { createFakeTransports, mode, openLink } from './testing.ts'
 import type { WebTransport } from './transports/transport.ts'
 
@@ -92,7 +93,7 @@ for (const [name, ways] of Object.entries({ near, lopsided })) {
   })
 }
 
-test('without a connection the reading goes on within its growing bound, until the next welcome', () => {
+test('without a connection the reading goes on within its growing bound, until the next one is measured', () => {
   const { newest, pass, heard, clock, errorMs } = openWrong(near, { random: () => 1 })
   newest().welcome(patient)
   pass(2500)
@@ -104,8 +105,19 @@ test('without a connection the reading goes on within its growing bound, until t
     assert.ok(errorMs() <= (clock()?.boundMs ?? 0), `${seconds} s later`)
   }
   assert.ok((clock()?.boundMs ?? 0) > before)
+  for (const passedMs of [0, 100, 249]) {
+    newest().welcome(patient)
+    pass(passedMs)
+    assert.ok(errorMs() <= (clock()?.boundMs ?? 0), `${passedMs} ms after the welcome`)
+    assert.equal(heard.newest?.behindMs, null)
+    newest().end()
+    pass(20_000)
+  }
+  assert.ok(errorMs() <= (clock()?.boundMs ?? 0))
   newest().welcome(patient)
-  assert.equal(clock(), null)
+  pass(2500)
+  assert.ok((clock()?.boundMs ?? 0) <= before)
+  assert.ok(errorMs() <= (clock()?.boundMs ?? 0))
 })
 
 test('a new mode is a new path: comparison restarts there and stops on the old one', () => {
@@ -113,9 +125,7 @@ test('a new mode is a new path: comparison restarts there and stops on the old o
   newest().welcome(patient)
   pass(2500)
   link.switchMode(mode('websocket/1.1'))
-  assert.notEqual(clock(), null)
   newest().welcome(patient)
-  assert.equal(clock(), null)
   pass(2500)
   assert.notEqual(clock(), null)
   assert.deepEqual([streams.length, streams[0]?.clockQuestions(), streams[1]?.clockQuestions()], [2, 8, 8])
@@ -257,4 +267,10 @@ test('after close, sends no more requests', () => {
   link.close()
   pass(60_000)
   assert.deepEqual([newest().clockQuestions(), time.pending(), heard.newest?.status], [1, 0, 'open'])
+})
+
+test('the age of a value is known as far as the clock is', () => {
+  const age = (at: number, boundMs: number) => ageOf(at, { clock: { offsetMs: -3000, boundMs } }, 100_000)
+  assert.deepEqual([age(90_000, 20), age(99_000, 1000), age(90_000, 1001)], [7000, 0, null])
+  assert.equal(ageOf(90_000, { clock: null }, 100_000), null)
 })

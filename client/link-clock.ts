@@ -8,6 +8,7 @@ import {
 } from '../protocol/clock-estimate.ts'
 import type { ClockAnswer, Message } from '../protocol/messages.ts'
 import { nothingPlanned, type Random, repeat, type Timers } from '../protocol/time.ts'
+import { now } from './browser-services.ts'
 import type { Connection } from './connection.ts'
 import { Lag } from './lag.ts'
 import { askClock } from './transports/http.ts'
@@ -31,6 +32,18 @@ export function whenDue(
   return Math.min(receivedAt, acceptedAt - offsetMs)
 }
 
+/**
+ * How old something is, ms; null while the server's clock is not known to a second. `at` is its time, by the
+ * server's clock or one that agrees with it, and `nowMs` this client's, ms since the epoch; the state is the connection's.
+ */
+export function ageOf(
+  at: number,
+  { clock }: { readonly clock: ClockReading | null },
+  nowMs: number = now(),
+): number | null {
+  return clock && clock.boundMs <= 1000 ? Math.max(0, nowMs + clock.offsetMs - at) : null
+}
+
 type Asked = Pick<Connection, 'uplink' | 'opening' | 'overdueMs'>
 
 export class LinkClock {
@@ -43,6 +56,8 @@ export class LinkClock {
   readonly lag = new Lag()
   #connection: Asked | null = null
   #isResting = false
+  /** The estimate is of the connection before. */
+  #isOfBefore = false
   #begunAt = 0
   #pauseMs = 0
   #askedAt: number | null = null
@@ -76,29 +91,35 @@ export class LinkClock {
   }
 
   /**
-   * The connection was welcomed at `at` by the server's clock; null when it has ended: the last reading then
-   * goes on, with a growing bound. Asks after a pause, so that queued messages go first. Does not call `onChange`.
+   * The connection was welcomed at `at` by the server's clock; null when it has ended. The last reading goes on,
+   * with a growing bound, until the first of the next connection, which may be to another server. Asks after a
+   * pause, so that queued messages go first. Does not call `onChange`.
    */
   askOver(connection: Asked | null, at = 0, receivedAt = 0): void {
     this.#connection = connection
     this.#behindMs = null
     this.#stopLag()
     if (!connection) return
-    this.#reading = null
+    this.#isOfBefore = true
     this.#restart()
+    this.#reading = this.#estimated() ?? this.#reading
     this.lag.welcomed(at, receivedAt)
   }
 
   /** Stops until `wake('visible')`. */
   rest(): void {
     this.#isResting = true
-    this.#restart()
-    this.#read(null)
+    this.#startOver()
   }
 
   /** Starts over: the device may have slept. */
   wake(isVisible: boolean): void {
     if (isVisible) this.#isResting = false
+    this.#startOver()
+  }
+
+  #startOver(): void {
+    this.#estimate.forget()
     this.#restart()
     this.#read(null)
   }
@@ -108,6 +129,8 @@ export class LinkClock {
     // Ignores answers to requests from before the restart: the clock may have jumped since.
     if (sent < this.#begunAt) return
     this.#askedAt = null
+    if (this.#isOfBefore) this.#estimate.forget()
+    this.#isOfBefore = false
     this.#estimate.take({ sentAt: sent, receivedAt: received, answeredAt: at, returnedAt })
     this.#report()
   }
@@ -115,7 +138,6 @@ export class LinkClock {
   #restart(): void {
     this.#stopTimer()
     this.#stopLag()
-    this.#estimate.forget()
     this.lag.forget()
     this.#askedAt = null
     if (!this.#connection || this.#isResting) return
@@ -158,14 +180,20 @@ export class LinkClock {
   }
 
   #lagNow(): number | null {
-    if (!this.#connection || !this.#reading) return null
+    if (!this.#connection || !this.#reading || this.#isOfBefore) return null
     return this.lag.ms(this.#timers.now(), this.#reading, this.#connection.overdueMs)
   }
 
   #report(): void {
+    const reading = this.#estimated()
+    if (reading) this.#read(reading)
+  }
+
+  /** Valid until the next request. */
+  #estimated(): ClockReading | null {
     const now = this.#timers.now()
     const current = this.#estimate.at(now)
     const atNext = this.#estimate.at(now + this.#pauseMs)
-    if (current && atNext) this.#read(combine(current, atNext))
+    return current && atNext && combine(current, atNext)
   }
 }

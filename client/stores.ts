@@ -46,6 +46,9 @@ export interface PendingMessage<Sent> {
   readonly error?: RefusedError | undefined
 }
 
+/** `code` is that of a `RefusedError`; absent if the reason is another, such as a name that no channel can have. */
+export type StoreError = Error & { readonly code?: RefusedError['code'] | undefined }
+
 export interface ChannelSnapshot<Data, Sent = Data> {
   /** `loading` until the newest messages have come; `failed` if the channel cannot be read, or no longer. */
   readonly status: 'loading' | 'ready' | 'failed'
@@ -55,8 +58,8 @@ export interface ChannelSnapshot<Data, Sent = Data> {
   readonly pending: readonly PendingMessage<Sent>[]
   /** Whether the server may have messages before these. */
   readonly hasEarlier: boolean
-  /** Why it failed. */
-  readonly error: unknown
+  /** Why it failed; null if it has not. */
+  readonly error: StoreError | null
 }
 
 export interface ChannelStore<Data, Sent = Data> extends Store<ChannelSnapshot<Data, Sent>> {
@@ -94,7 +97,7 @@ export interface PresenceSnapshot<State> {
   readonly states: ReadonlyMap<string, State>
   readonly users: ReadonlyMap<string, string>
   /** Why the newest state was refused, or the channel cannot be read; null if all is well. */
-  readonly error: unknown
+  readonly error: StoreError | null
 }
 
 export interface PresenceStore<State, Own = State> extends Store<PresenceSnapshot<State>> {
@@ -104,7 +107,7 @@ export interface PresenceStore<State, Own = State> extends Store<PresenceSnapsho
 
 export interface ConnectionSnapshot extends ConnectionState {
   /** Why the application refuses this client; null if it does not. */
-  readonly error: unknown
+  readonly error: StoreError | null
 }
 
 export interface ConnectionStore extends Store<ConnectionSnapshot> {
@@ -116,7 +119,7 @@ export interface ConnectionStore extends Store<ConnectionSnapshot> {
 export type Opened = Channels & Pick<Crosswind, 'open'>
 
 interface Failing {
-  readonly error: unknown
+  readonly error: StoreError | null
 }
 
 /** What the stores of one name share while somebody subscribes, and until the next turn. */
@@ -159,7 +162,7 @@ export abstract class Shared<Snapshot extends Failing> {
     try {
       this.begin(connect())
     } catch (error) {
-      this.fail(error)
+      this.fail(error as StoreError)
     }
   }
 
@@ -186,7 +189,7 @@ export abstract class Shared<Snapshot extends Failing> {
 
   protected abstract begin(connection: Opened): void
 
-  protected fail(error: unknown): void {
+  protected fail(error: StoreError): void {
     this.change({ error } as Partial<Snapshot>)
   }
 }
@@ -342,7 +345,7 @@ class ChannelList extends Shared<ChannelSnapshot<unknown>> {
     super.end()
   }
 
-  protected override fail(error: unknown): void {
+  protected override fail(error: StoreError): void {
     this.#forget({ status: 'failed', error })
   }
 }
@@ -383,7 +386,7 @@ class PresenceList extends Shared<PresenceSnapshot<unknown>> {
     this.#presence?.set(state)
   }
 
-  protected override fail(error: unknown): void {
+  protected override fail(error: StoreError): void {
     this.#presence = null
     this.change({ ...nobody, error })
   }
@@ -435,6 +438,7 @@ const nobody: PresenceSnapshot<unknown> = { states: new Map(), users: new Map(),
 const noConnection: ConnectionSnapshot = {
   mode: '',
   status: 'opening',
+  clock: null,
   behindMs: null,
   pending: 0,
   reason: null,

@@ -11,7 +11,7 @@ declare abstract class Shared<Snapshot extends Failing> {
   end(): void;
   protected change(part: Partial<Snapshot>): void;
   protected abstract begin(connection: Opened): void;
-  protected fail(error: unknown): void;
+  protected fail(error: StoreError): void;
 }
 declare class BusyError extends Error {
   readonly retryAfterMs: number;
@@ -293,6 +293,9 @@ declare const transportsByName: Readonly<Record<TransportName, ChosenTransport>>
 declare const websocket: ChosenTransport;
 declare const windowHttpVersions: readonly ['3', '2', '1.1'];
 declare const windowModes: readonly WindowMode[];
+declare function ageOf(at: number, { clock }: {
+  readonly clock: ClockReading | null;
+}, nowMs?: number): number | null;
 declare function asClosing(error: unknown): Closing;
 declare function askClock({ base, query, onFrame }: Pick<Opening, 'base' | 'query' | 'onFrame'>, platform?: {
   readonly send: Send;
@@ -364,7 +367,7 @@ declare function twoSidedP(t: number, degreesOfFreedom: number): number;
 declare function whenDue({ acceptedAt }: Pick<Message, 'acceptedAt'>, receivedAt: number, offsetMs?: number): number;
 declare function windowModeNamed(name: string): WindowMode | undefined;
 declare namespace clock_d_exports {
-  export { LinkClock, whenDue };
+  export { LinkClock, ageOf, whenDue };
 }
 declare namespace connect_d_exports {
   export { ChannelHandle, Channels, ConnectOptions, ConnectionState, Crosswind, Earlier, EarlierPage, FallbackReason, Follower, Keeping, OpenChannel, OverOptions, Page, Past, Place, Presence, RefusedCode, RefusedError, Room, RoomChange, RoomMessage, Sharing, Subscriber, VolatileMessage, connect, connectOver, longPolling, overAll, polling, programs, programsOver, sse, streaming, websocket };
@@ -388,7 +391,7 @@ declare namespace statistics_d_exports {
   export { Interval, criticalT, differenceOfMeans, holm, intervalAround, mean, meanOfClusters, meanOfRatios, standardDeviation, twoSidedP };
 }
 declare namespace stores_d_exports {
-  export { ChannelOptions, ChannelSnapshot, ChannelStore, ConnectionSnapshot, ConnectionStore, Opened, PendingMessage, PresenceSnapshot, PresenceStore, Shared, Store, Stores };
+  export { ChannelOptions, ChannelSnapshot, ChannelStore, ConnectionSnapshot, ConnectionStore, Opened, PendingMessage, PresenceSnapshot, PresenceStore, Shared, Store, StoreError, Stores };
 }
 declare namespace transports_d_exports {
   export { BusyError, Closing, Connection, Http, HttpError, OpenTransport, Opening, Platform, RefusedError, Send, Transports, WebTransport, asClosing, askClock, browser, browserTimers, fingerprintOf, lackingTransports, limitToSlots, newKey, newName, now, openEventsBy, transportsByName, transportsOver };
@@ -466,7 +469,7 @@ interface ChannelSnapshot<Data, Sent = Data> {
   readonly messages: readonly RoomMessage<Data>[];
   readonly pending: readonly PendingMessage<Sent>[];
   readonly hasEarlier: boolean;
-  readonly error: unknown;
+  readonly error: StoreError | null;
 }
 interface ChannelStore<Data, Sent = Data> extends Store<ChannelSnapshot<Data, Sent>> {
   publish(data: Sent): Promise<{
@@ -521,11 +524,12 @@ interface ConnectOptions {
   readonly debug?: typeof Link | undefined;
 }
 interface ConnectionSnapshot extends ConnectionState {
-  readonly error: unknown;
+  readonly error: StoreError | null;
 }
 interface ConnectionState extends Partial<LinkState> {
   readonly mode: string;
   readonly status: LinkState['status'];
+  readonly clock: LinkState['clock'];
   readonly behindMs: LinkState['behindMs'];
   readonly pending: number;
   readonly outbox?: OutboxState;
@@ -561,7 +565,7 @@ interface DocumentSnapshot {
   readonly isSynced: boolean;
   readonly saveState: SaveState;
   readonly mayWrite: boolean | null;
-  readonly error: unknown;
+  readonly error: StoreError | null;
 }
 interface DocumentStart {
   readonly messages: readonly Message[];
@@ -634,7 +638,7 @@ interface Exchange {
   readonly returnedAt: number;
 }
 interface Failing {
-  readonly error: unknown;
+  readonly error: StoreError | null;
 }
 interface Follower {
   readonly from?: string | undefined;
@@ -879,7 +883,7 @@ interface Presence<State = unknown, Own = State> {
 interface PresenceSnapshot<State> {
   readonly states: ReadonlyMap<string, State>;
   readonly users: ReadonlyMap<string, string>;
-  readonly error: unknown;
+  readonly error: StoreError | null;
 }
 interface PresenceStore<State, Own = State> extends Store<PresenceSnapshot<State>> {
   set(state: Own | null): void;
@@ -1115,6 +1119,9 @@ type Share = (typeof shareNames)[number];
 type StateOf<Declared, Name> = RuleOf<Declared, Name> extends {
   readonly presence: Typed<infer _Input, infer Output>;
 } ? Output : unknown;
+type StoreError = Error & {
+  readonly code?: RefusedError['code'] | undefined;
+};
 type TransportName = (typeof transportNames)[number];
 type Transports = Readonly<Record<TransportName, WebTransport>>;
 type VolatileMessage<Data> = Omit<JsonMessage<Exclude<Data, undefined>>, 'seq' | 'acceptedAt' | 'cursor' | 'changedAt'>;

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import http, { type RequestListener } from 'node:http'
 import http2 from 'node:http2'
 import https from 'node:https'
-import type { Server } from 'node:net'
+import { connect, type Server } from 'node:net'
 import { after, before, describe, type TestContext, test } from 'node:test'
 import express, { type ErrorRequestHandler } from 'express'
 import fastify from 'fastify'
@@ -16,6 +16,7 @@ import { type HttpVersion, modes } from '../../protocol/modes.ts'
 import { temporaryFolder } from '../../scripts/folder-testing.ts'
 import { openPort } from '../../scripts/open-port.ts'
 import { type CrosswindOptions, createCrosswind, serverOptions } from '../../server/index.ts'
+import { output } from '../../server/output.ts'
 import { connectHttp, textOf } from '../clients/http-client.ts'
 import { openJson } from '../conformance/contract-client.ts'
 
@@ -390,4 +391,27 @@ test('a handler with nothing after it: the rest is 404', async (t) => {
     ['/', 404],
   ] as const)
     assert.equal((await client.ask({ path })).status, expected)
+})
+
+test('a client that ends within a request is no failure of the server', async (t) => {
+  const incidents = () => output.incidents()['request-failed'] ?? 0
+  const before = incidents()
+  const crosswind = await createCrosswind({
+    path: '/realtime',
+    channels: { 'room.*': { kind: 'json' } },
+    authorize: 'everyone',
+  })
+  t.after(() => crosswind.close({ drainMs: 0 }))
+  const server = http.createServer()
+  crosswind.attach(server)
+  const port = await openPort(server)
+  t.after(() => server.close())
+  const socket = connect(port, '127.0.0.1')
+  socket.write(
+    `POST /realtime/session?key=abcdefgh12345678 HTTP/1.1\r\nHost: localhost:${port}\r\nContent-Length: 100\r\n\r\n{`,
+  )
+  await once(server, 'request')
+  socket.end()
+  await once(socket.resume(), 'close')
+  assert.equal(incidents() - before, 0)
 })

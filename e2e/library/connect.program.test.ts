@@ -507,6 +507,7 @@ test('the state says what is known of the connection: its clock, its version, it
   assert.deepEqual(opened.state, {
     mode: 'sse/1.1',
     status: 'opening',
+    clock: null,
     behindMs: null,
     pending: 0,
     reason: null,

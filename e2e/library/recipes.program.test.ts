@@ -8,7 +8,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import * as Y from 'yjs'
-import type { Crosswind as Client, ConnectionState, Room } from '../../client/connect.ts'
+import type { Crosswind as Client, Room } from '../../client/connect.ts'
 import type { CrosswindProvider, SaveState } from '../../client/yjs.ts'
 import { temporaryFolder } from '../../scripts/folder-testing.ts'
 import type { createCrosswind, Received } from '../../server/index.ts'
@@ -35,7 +35,6 @@ interface Modules {
   readonly 'archive.mjs': {
     archive(crosswind: Client, channel: string, file: string): () => void
   }
-  readonly 'age.mjs': { ageOf(at: number, state: Pick<ConnectionState, 'clock'>): number | null }
   readonly 'unread.mjs': {
     countUnread(
       crosswind: Client,
@@ -171,15 +170,6 @@ test('a program that stops and goes on has each message once', async (t) => {
     rows.map(({ data }) => Number(data)),
     [1, 2, 3, 4, 5, 6, 7, 8, 9],
   )
-})
-
-test('the age of a reading is known while the connection is lost, and not from a clock that is not', async (t) => {
-  const { ageOf } = await load(t, 'age.mjs')
-  t.mock.timers.enable({ apis: ['Date'], now: 100_000 })
-  assert.equal(ageOf(90_000, { clock: { offsetMs: -3000, boundMs: 20 } }), 7000)
-  assert.equal(ageOf(99_000, { clock: { offsetMs: -3000, boundMs: 1000 } }), 0)
-  assert.equal(ageOf(90_000, { clock: { offsetMs: -3000, boundMs: 1001 } }), null)
-  assert.equal(ageOf(90_000, { clock: null }), null)
 })
 
 test('what others wrote after the last message read is counted, also from 100 messages back', async (t) => {

@@ -16,7 +16,7 @@ import { debug } from '@crosswind/client/debug'
 import { keptDrafts } from '@crosswind/client/drafts'
 import { sharedConnection } from '@crosswind/client/share'
 import { Stores } from '@crosswind/client/stores'
-import { hooksOf, useChannel } from '@crosswind/react'
+import { hooksOf, useChannel, useConnection } from '@crosswind/react'
 import {
   type Authorize,
   type Before,
@@ -155,6 +155,10 @@ server.on('room.*', heard)()
 // @ts-expect-error: a room of texts.
 server.on<Said>('room.*', ({ data }) => data.number)
 server.watchClients('room.*', moved)()
+const { error: denied } = useConnection()
+if (denied?.code === 'other-user') console.log(denied.message)
+// @ts-expect-error: no such code.
+console.log(denied?.code === 'other-usr')
 console.log((await server.clientsOn('room.1')).length)
 server.attach(createServer())
 for (const storage of [postgres({ connectionString: '' }), redis({ url: '' })])

@@ -133,13 +133,15 @@ const internal = new Refusal(
   "The server failed on this request; the server's terminal shows why.",
 )
 
-/** Prints a failure, unless the connection was lost. */
+/** Prints a failure, unless the connection was lost, or the client did not speak HTTP. */
 export function reportFailure(error: unknown): void {
-  const isLost = error instanceof Error && 'code' in error && lostCodes.has(error.code)
-  if (!isLost) output.incident('request-failed', 'A request failed', error)
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  // Those of Node's parser: an application's own server passes them on, also when a client ends within a request.
+  const isOfClient = lostCodes.has(code) || code.startsWith('HPE_')
+  if (!isOfClient) output.incident('request-failed', 'A request failed', error)
 }
 
-const lostCodes: ReadonlySet<unknown> = new Set([
+const lostCodes: ReadonlySet<string> = new Set([
   'ECONNRESET',
   'EPIPE',
   'ECANCELED',
