@@ -6,7 +6,7 @@ import { RefusedError } from './transports/transport.ts'
 import { CrosswindProvider, type SaveState } from './yjs.ts'
 
 export interface DocumentSnapshot {
-  /** Null until a turn after the first subscription, and on a server; another one after `provider.discard()`. */
+  /** Null until a turn after the first subscription, and on a server; another one after the provider's `discarded`. */
   readonly doc: Y.Doc | null
   readonly provider: CrosswindProvider | null
   /** Whether the connection is open, and the document has what was stored. */
