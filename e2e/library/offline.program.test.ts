@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import * as Y from 'yjs'
-import type { DraftRecord } from '../../client/draft-database.ts'
-import { keptDrafts, openDraftDatabase } from '../../client/drafts.ts'
+import { type DraftDatabase, keptDrafts, openDraftDatabase } from '../../client/drafts.ts'
 import type { CrosswindProvider, SaveState } from '../../client/yjs.ts'
 import { createSeededRandom, type Random } from '../../protocol/time.ts'
 import { MemoryIndexedDb } from './memory-indexeddb.ts'
@@ -343,6 +342,8 @@ const untilMayWrite = async (provider: CrosswindProvider, may: boolean) => {
 
 const discarded = (provider: CrosswindProvider) =>
   new Promise<void>((resolve) => provider.on('discarded', resolve))
+
+type DraftRecord = Parameters<DraftDatabase['change']>[0][number]
 
 /** What a window has kept of `doc.1`. */
 const keptBy = (window: string, user?: string): DraftRecord => ({
