@@ -1,13 +1,12 @@
 // The door for documents in user interfaces: a Yjs document and its provider as a value that changes.
 
 import * as Y from 'yjs'
-import { nothingPlanned } from '../protocol/time.ts'
 import { type Opened, Shared, type Store, type StoreError, type Stores } from './stores.ts'
 import { RefusedError } from './transports/transport.ts'
 import { CrosswindProvider, type SaveState } from './yjs.ts'
 
 export interface DocumentSnapshot {
-  /** Null until a turn after the first subscription, and on a server; another one after `provider.discard()`. */
+  /** Null until a turn after the first subscription, and on a server; another one after the provider's `discarded`. */
   readonly doc: Y.Doc | null
   readonly provider: CrosswindProvider | null
   /** Whether the connection is open, and the document has what was stored. */
@@ -32,15 +31,6 @@ const noDocument: DocumentSnapshot = {
   error: null,
 }
 
-class SharedProvider extends CrosswindProvider {
-  onDiscarded = nothingPlanned
-
-  override discard(): void {
-    super.discard()
-    this.onDiscarded()
-  }
-}
-
 class SharedDocument extends Shared<DocumentSnapshot> {
   readonly #name: string
 
@@ -52,7 +42,7 @@ class SharedDocument extends Shared<DocumentSnapshot> {
   protected begin(connection: Opened): void {
     const doc = new Y.Doc()
     // A provider of a given connection needs no address.
-    const provider = new SharedProvider('', this.#name, doc, { connection })
+    const provider = new CrosswindProvider('', this.#name, doc, { connection })
     let failure: StoreError | null = null
     const show = () => {
       const { synced: isSynced, saveState, mayWrite, refused } = provider
@@ -65,10 +55,10 @@ class SharedDocument extends Shared<DocumentSnapshot> {
       if (error instanceof RefusedError || !provider.shouldConnect) failure = error as StoreError
       show()
     })
-    provider.onDiscarded = () => {
+    provider.on('discarded', () => {
       this.offs.length = 0
       this.begin(connection)
-    }
+    })
     this.offs.push(() => provider.destroy())
     show()
   }

@@ -31,7 +31,7 @@ export interface DraftDatabase {
   /** Runs in one transaction, begun immediately if the database is open. Rejects without effect. */
   readonly change: (added: readonly DraftRecord[], removed: readonly string[]) => Promise<void>
   /** Drafts of one channel, or of all, by `order`. */
-  readonly read: (channel: string | null) => Promise<readonly DraftRecord[]>
+  readonly read: (channel?: string | undefined) => Promise<readonly DraftRecord[]>
   /** No call follows. */
   readonly close: () => void
   /** The user deleted it, or a later version of the page needs another layout. */

@@ -3,7 +3,13 @@
 import type { Cancel, Timers } from '../protocol/time.ts'
 import type { UnstoredDraft } from './draft-database.ts'
 import type { DraftStore } from './draft-store.ts'
-import { type Outbox, type OutboxKeeper, type PendingDraft, pendingDraft } from './outbox.ts'
+import {
+  type Outbox,
+  type OutboxKeeper,
+  type PendingDraft,
+  pendingDraft,
+  type SharedDrafts,
+} from './outbox.ts'
 
 interface DraftKeeperParts {
   readonly window: string
@@ -27,6 +33,7 @@ interface Copy {
 const saveDelayMs = 250
 
 export class DraftKeeper implements OutboxKeeper {
+  declare shared?: SharedDrafts
   readonly #outbox: Outbox
   readonly #parts: DraftKeeperParts
   /** By id, including drafts that have ended, until their copies are removed. */

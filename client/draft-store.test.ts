@@ -164,7 +164,7 @@ test('without a channel a window gets the drafts of all; one whose store closes 
   const browser = createBrowser()
   await browser.open('w1').store.write([unstored('w1-1'), unstored('w1-2', { channel: 'other' })], [])
   await browser.close('w1')
-  const [closing, next] = ['w2', 'w3'].map((window) => browser.open(window, { channel: null }))
+  const [closing, next] = ['w2', 'w3'].map((window) => browser.open(window, { channel: undefined }))
   assert.ok(closing && next)
   await closing.store.look()
   await settled()

@@ -9,10 +9,10 @@ interface DraftStoreParts {
   /** Without Web Locks nothing is kept, since a closed window cannot be told from an open one. */
   readonly locks: Locks | null
   readonly window: string
-  /** The tab's window before this one; null in a new tab. */
-  readonly predecessor: string | null
-  /** Channel whose drafts this window takes; null for all channels. */
-  readonly channel: string | null
+  /** The tab's window before this one, if there was one. */
+  readonly predecessor?: string | null
+  /** Channel whose drafts this window takes. Default: all channels. */
+  readonly channel?: string | undefined
   /** False in a window that may not send them. */
   readonly mayTake: boolean
   /** Whether this window's user may have written it; otherwise it stays. Default: always. */
@@ -53,8 +53,10 @@ export class DraftStore {
       })
     this.#held?.catch(() => undefined)
     // The predecessor may write its last drafts after this window's first look.
-    if (predecessor !== null) this.#watch(predecessor)
-    news.onmessage = ({ data }: MessageEvent<string>) => this.#watch(data)
+    if (predecessor) this.#watch(predecessor)
+    news.onmessage = ({ data }: MessageEvent<unknown>) => {
+      if (typeof data === 'string') this.#watch(data)
+    }
   }
 
   /**

@@ -2,11 +2,11 @@
 
 import type { Keeping } from './connect.ts'
 import { keptPolicy } from './document-policy.ts'
-import { type DraftDatabase, databaseOf, openDraftDatabase } from './draft-database.ts'
+import { databaseOf, openDraftDatabase } from './draft-database.ts'
 import { DraftKeeper } from './draft-keeper.ts'
 import { DraftStore } from './draft-store.ts'
 import { newKey } from './names.ts'
-import { Outbox, type OutboxListener, type OutboxOptions, usualBounds } from './outbox.ts'
+import { Outbox, usualBounds } from './outbox.ts'
 import { RefusedError } from './transports/transport.ts'
 
 // For an outbox with rules of one's own.
@@ -21,6 +21,7 @@ export {
   type OutboxPolicy,
   type OutboxState,
   plainPolicy,
+  type SharedDrafts,
 } from './outbox.ts'
 
 export interface DraftsOptions {
@@ -45,49 +46,44 @@ export function keptDrafts({ user, onRefused = (_, error) => reportError(error) 
   return {
     over(base) {
       const name = databaseOf(base, user)
-      const database = openDraftDatabase(() => indexedDB, name)
+      const open = () => openDraftDatabase(() => indexedDB, name)
+      const database = open()
       return {
         key: database.key(newKey()),
-        outbox: (options, listener) => keptOutbox(options, listener, { name, database, onRefused }),
+        outbox(options, listener) {
+          const { window, timers } = options
+          const policy = keptPolicy({ window, bounds: usualBounds, random: Math.random })
+          const outbox = new Outbox(options, policy, {
+            ...listener,
+            onRefused(draft, sentence, code) {
+              if (draft.from === window) listener.onRefused(draft, sentence, code)
+              // It is kept for that user, or was dropped by this one.
+              else if (draft.kind !== 'update' && code !== 'other-user' && code !== 'withdrawn') {
+                const { id, channel, body } = draft
+                const data = 'data' in body && draft.kind === 'json' ? body.data : body
+                const error = new RefusedError(code, sentence)
+                queueMicrotask(() => onRefused({ id, channel, data }, error))
+              }
+            },
+          })
+          const news = new BroadcastChannel(name)
+          const store = new DraftStore({
+            window,
+            timers,
+            mayTake: true,
+            isOwn: (one) => !outbox.isOthers(one),
+            database,
+            news,
+            locks: navigator.locks ?? null,
+            // Before messages that this window published meanwhile.
+            onLeft: (drafts) => keeper.adopt(drafts, true),
+          })
+          const keeper = new DraftKeeper(outbox, { window, timers, store, savesOnClose: true })
+          keeper.shared = { open, news }
+          void store.look()
+          return outbox
+        },
       }
     },
   }
-}
-
-interface Kept extends Required<Pick<DraftsOptions, 'onRefused'>> {
-  readonly name: string
-  readonly database: DraftDatabase
-}
-
-function keptOutbox(options: OutboxOptions, listener: OutboxListener, { name, database, onRefused }: Kept) {
-  const { window, timers } = options
-  const outbox = new Outbox(options, keptPolicy({ window, bounds: usualBounds, random: Math.random }), {
-    ...listener,
-    onRefused(draft, sentence, code) {
-      if (draft.from === window) listener.onRefused(draft, sentence, code)
-      // It is kept for that user, or was dropped by this one.
-      else if (draft.kind !== 'update' && code !== 'other-user' && code !== 'withdrawn') {
-        const { id, channel, body } = draft
-        const data = 'data' in body && draft.kind === 'json' ? body.data : body
-        const error = new RefusedError(code, sentence)
-        queueMicrotask(() => onRefused({ id, channel, data }, error))
-      }
-    },
-  })
-  const store = new DraftStore({
-    window,
-    timers,
-    predecessor: null,
-    mayTake: true,
-    isOwn: (one) => !outbox.isOthers(one),
-    channel: null,
-    database,
-    news: new BroadcastChannel(name),
-    locks: navigator.locks ?? null,
-    // Before messages that this window published meanwhile.
-    onLeft: (drafts) => keeper.adopt(drafts, true),
-  })
-  const keeper = new DraftKeeper(outbox, { window, timers, store, savesOnClose: true })
-  void store.look()
-  return outbox
 }

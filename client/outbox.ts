@@ -2,6 +2,7 @@
 
 import type { Bodies, Draft, Kind, Stored, UpdateBody } from '../protocol/messages.ts'
 import { nothingPlanned, type Timers } from '../protocol/time.ts'
+import type { DraftDatabase } from './draft-database.ts'
 import { BusyError, type OpenTransport, RefusedError } from './transports/transport.ts'
 
 export interface OutboxState {
@@ -106,9 +107,19 @@ export interface OutboxPolicy {
   readonly mergesUpdates?: boolean
 }
 
+/** What the windows of a user share. */
+export interface SharedDrafts {
+  /** Opens the database of their drafts once more, also while the connection closes. */
+  readonly open: () => DraftDatabase
+  /** By it they tell each other of changes. */
+  readonly news: BroadcastChannel
+}
+
 /** Receives each change of the drafts, to keep them beyond the window's life. */
 export interface OutboxKeeper {
   readonly state: Pick<OutboxState, 'persisted' | 'canPersist'>
+  /** What it shares with the user's other windows. */
+  readonly shared?: SharedDrafts | undefined
   /** Drafts were added, changed or ended. */
   changed(isConnected: boolean): void
   connected(): void

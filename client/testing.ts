@@ -173,7 +173,7 @@ export function createBrowser() {
     },
     read: async (channel) =>
       [...records.values()]
-        .filter((record) => channel === null || record.channel === channel)
+        .filter((record) => channel === undefined || record.channel === channel)
         .toSorted((one, other) => one.order - other.order),
   }
 

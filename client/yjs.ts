@@ -44,6 +44,8 @@ interface ProviderEvents {
   saved: [isSaved: boolean]
   'save-state': [state: SaveState]
   refused: [error: RefusedError]
+  /** By `discard()`, here or in another window of the user: open the document as a new one. */
+  discarded: []
   /** A change of this document is in a draft, perhaps with others. */
   draft: [draft: Draft]
   /** A draft is sent under another id, or as several: it was too large, or its id is taken in the log. */
@@ -124,6 +126,7 @@ export class CrosswindProvider {
         onUnreadable: (error) => this.#failed(error),
         onDraft: (draft) => this.#emit('draft', draft),
         onRenamed: (id, drafts) => this.#emit('renamed', id, drafts),
+        onDiscarded: () => this.#discarded(),
       },
     )
     this.#bridge = new AwarenessBridge(this.awareness, this)
@@ -255,12 +258,13 @@ export class CrosswindProvider {
 
   /**
    * Gives up all changes that the server has not stored, also refused ones and those that `drafts` keeps on this
-   * device, and destroys the provider. The `Y.Doc` still has them: open the document as a new one. What another
-   * provider has kept, such as y-indexeddb, is to be cleared before.
+   * device, destroys the provider and emits `discarded`; with `drafts`, in all windows of the user. The `Y.Doc` still
+   * has them: open the document as a new one. What another provider has kept, such as y-indexeddb, is to be cleared
+   * before.
    */
   discard(): void {
     this.#sync.discard()
-    this.destroy()
+    this.#discarded()
   }
 
   on<Event extends EventName>(event: Event, listener: Listener<Event>): void {
@@ -348,6 +352,13 @@ export class CrosswindProvider {
   }
 
   // The document
+
+  #discarded(): void {
+    // A listener may open the channel again.
+    this.disconnect()
+    this.#emit('discarded')
+    this.destroy()
+  }
 
   readonly #onDestroy = () => this.destroy()
 

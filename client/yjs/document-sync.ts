@@ -4,9 +4,10 @@ import type * as Y from 'yjs'
 import { type Draft, type Message, parseCursor, type UpdateBody } from '../../protocol/messages.ts'
 import { type ChannelHandle, type Page, RefusedError } from '../connect.ts'
 import { mergingPolicy } from '../document-policy.ts'
+import type { DraftDatabase } from '../draft-database.ts'
 import type { Link } from '../link.ts'
 import { attempt } from '../listeners.ts'
-import { isInFlight, type OutboxListener, otherUser, type PendingDraft } from '../outbox.ts'
+import { isInFlight, type Outbox, type OutboxListener, otherUser, type PendingDraft } from '../outbox.ts'
 import {
   applyUpdates,
   bodyOf,
@@ -60,6 +61,14 @@ interface SyncListener {
   onUnreadable(error: unknown): void
   onDraft(draft: Draft): void
   onRenamed(id: string, drafts: readonly Draft[]): void
+  /** Another window of the user has given up this document's drafts. `close` and `destroy` follow. */
+  onDiscarded(): void
+}
+
+/** What the window that discards a document tells the user's other windows. */
+interface Discard {
+  /** The document's channel. */
+  readonly discarded?: string
 }
 
 /**
@@ -188,6 +197,7 @@ export class DocumentSync {
     // Their outcome will not be reported.
     this.#uncertain = this.unsaved
     this.#link?.outbox.listeners.delete(this.#outboxListener)
+    this.#link?.outbox.keeper?.shared?.news.removeEventListener('message', this.#onNews)
     if (isShared) this.#resume()
     this.#channel = null
     this.#link = null
@@ -196,11 +206,20 @@ export class DocumentSync {
     this.#enter('closed')
   }
 
-  /** Ends the drafts of this document, also those that were refused. `close` and `destroy` follow. */
+  /**
+   * Ends the drafts of this document, also those that were refused and those of the user's other windows. `close`
+   * and `destroy` follow.
+   */
   discard(): void {
-    const forget = (link: Link) => {
-      link.outbox.withdraw(this.#isOwn, true)
-      this.#dropHeld(link)
+    const { channel } = this.#options
+    const forget = ({ outbox }: Link) => {
+      endDrafts(outbox, channel)
+      const shared = outbox.keeper?.shared
+      if (!shared) return
+      const news: Discard = { discarded: channel }
+      shared.news.postMessage(news)
+      const database = shared.open()
+      eraseDrafts(outbox, database, channel).then(database.close, database.close)
     }
     if (this.#link) forget(this.#link)
     // By then what waits for the link is published.
@@ -305,6 +324,7 @@ export class DocumentSync {
     const { outbox } = link
     if (!outbox.policy.mergesUpdates) outbox.policy = mergingPolicy(outbox.policy, merging)
     outbox.listeners.add(this.#outboxListener)
+    outbox.keeper?.shared?.news.addEventListener('message', this.#onNews)
     this.#link = link
     this.#user = outbox.user
     this.#meet()
@@ -312,6 +332,14 @@ export class DocumentSync {
     const held = outbox.drafts.held.map(({ draft }) => draft).filter(this.#isOwn)
     this.#uncertain += held.length
     this.#applyEach([...held, ...this.#waiting()])
+  }
+
+  readonly #onNews = ({ data }: MessageEvent<Discard | string>) => {
+    const { discarded } = Object(data) as Discard
+    if (discarded === undefined) return
+    // Of any document: this window may have adopted drafts of one that it has not opened.
+    endDrafts((this.#link as Link).outbox, discarded)
+    if (discarded === this.#options.channel) this.#listener.onDiscarded()
   }
 
   #meet(): void {
@@ -509,13 +537,26 @@ export class DocumentSync {
 
   /** Drops refused drafts, now in the log or the outbox, unless updates still wait for something missing. */
   #release(): void {
-    if (pendingIn(this.#doc) === '') this.#dropHeld(this.#link as Link)
+    if (pendingIn(this.#doc) === '') dropHeld((this.#link as Link).outbox, this.#options.channel)
   }
+}
 
-  #dropHeld({ outbox }: Link): void {
-    const { held } = outbox.drafts
-    if (held.length > 0) outbox.change({ held: held.filter(({ draft }) => !this.#isOwn(draft)) })
-  }
+function dropHeld(outbox: Outbox, channel: string): void {
+  const { held } = outbox.drafts
+  if (held.length > 0) outbox.change({ held: held.filter(({ draft }) => draft.channel !== channel) })
+}
+
+function endDrafts(outbox: Outbox, channel: string): void {
+  outbox.withdraw((draft) => draft.channel === channel, true)
+  dropHeld(outbox, channel)
+}
+
+/** A window that is frozen hears no news; if it is then ended, another one would send what it has kept. */
+async function eraseDrafts(outbox: Outbox, database: DraftDatabase, channel: string): Promise<void> {
+  const records = await database.read(channel)
+  const own = records.filter((one) => !outbox.isOthers(one))
+  const ids = own.map(({ draft }) => draft.id)
+  await database.change([], ids)
 }
 
 const ignore = () => undefined

@@ -75,6 +75,7 @@ declare class CrosswindProvider {
 }
 declare class DraftKeeper implements OutboxKeeper {
   #private;
+  shared?: SharedDrafts;
   constructor(outbox: Outbox, parts: DraftKeeperParts);
   get state(): {
     persisted: number;
@@ -379,7 +380,7 @@ declare namespace document_store_d_exports {
   export { DocumentSnapshot, documentStore };
 }
 declare namespace drafts_d_exports {
-  export { DraftDatabase, DraftKeeper, DraftStore, DraftsOptions, LeftMessage, Outbox, OutboxListener, OutboxOptions, OutboxPolicy, OutboxState, UnstoredDraft, documentPolicy, keptDrafts, mergingPolicy, openDraftDatabase, plainPolicy };
+  export { DraftDatabase, DraftKeeper, DraftStore, DraftsOptions, LeftMessage, Outbox, OutboxListener, OutboxOptions, OutboxPolicy, OutboxState, SharedDrafts, UnstoredDraft, documentPolicy, keptDrafts, mergingPolicy, openDraftDatabase, plainPolicy };
 }
 declare namespace follow_d_exports {
   export { ChannelHandle, Channels, ConnectOptions, ConnectionState, Earlier, EarlierPage, FallbackReason, Follower, Keeping, OverOptions, Page, RefusedCode, RefusedError, Sharing, connect$1 as connect, connectOver$1 as connectOver, longPolling, overAll, polling, programs, programsOver, sse, streaming, websocket };
@@ -583,7 +584,7 @@ interface Draft<K extends Kind = Kind> {
 interface DraftDatabase {
   readonly key: (proposed: string) => Promise<string>;
   readonly change: (added: readonly DraftRecord[], removed: readonly string[]) => Promise<void>;
-  readonly read: (channel: string | null) => Promise<readonly DraftRecord[]>;
+  readonly read: (channel?: string | undefined) => Promise<readonly DraftRecord[]>;
   readonly close: () => void;
   onGone: () => void;
 }
@@ -602,8 +603,8 @@ interface DraftStoreParts {
   readonly database: DraftDatabase;
   readonly locks: Locks | null;
   readonly window: string;
-  readonly predecessor: string | null;
-  readonly channel: string | null;
+  readonly predecessor?: string | null;
+  readonly channel?: string | undefined;
   readonly mayTake: boolean;
   readonly isOwn?: (one: UnstoredDraft) => boolean;
   readonly news: Pick<BroadcastChannel, 'postMessage' | 'onmessage' | 'close'>;
@@ -787,6 +788,7 @@ interface Opening {
 }
 interface OutboxKeeper {
   readonly state: Pick<OutboxState, 'persisted' | 'canPersist'>;
+  readonly shared?: SharedDrafts | undefined;
   changed(isConnected: boolean): void;
   connected(): void;
   flush(): void;
@@ -901,6 +903,7 @@ interface ProviderEvents {
   saved: [isSaved: boolean];
   'save-state': [state: SaveState];
   refused: [error: RefusedError];
+  discarded: [];
   draft: [draft: Draft];
   renamed: [id: string, drafts: readonly Draft[]];
   message: [message: Message, receivedAt: number, dueAt: number];
@@ -951,6 +954,10 @@ interface Room<Data, Sent = Data, State = unknown, Own = State> {
   readBack(place?: Earlier): Promise<Past<Data>>;
   [Symbol.asyncIterator](): AsyncIterableIterator<RoomMessage<Data>, void>;
   leave(): void;
+}
+interface SharedDrafts {
+  readonly open: () => DraftDatabase;
+  readonly news: BroadcastChannel;
 }
 interface Sharing {
   readonly key: (base: string) => Promise<string>;

@@ -32,7 +32,8 @@ async function offlineExample(): Promise<Uint8Array> {
   const guide = await readFile(join(import.meta.dirname, '../../docs/yjs.md'), 'utf8')
   const [, example = assert.fail('there is no example')] = /## Offline\n.*?```js\n(.*?)```/s.exec(guide) ?? []
   const [, discard = assert.fail('nothing is discarded')] = /\/\/ discard\.mjs\n(.*?)```/s.exec(guide) ?? []
-  const contents = `${example}${discard}
+  const [again = assert.fail('nothing is opened again')] = /^provider\.on\('discarded'.*/m.exec(guide) ?? []
+  const contents = `${example}${discard}${again}
     window.example = { text: doc.getText('text'), provider, discard: () => discard(provider, kept) }`
   return bundle({
     stdin: { contents, resolveDir: import.meta.dirname },
@@ -550,15 +551,15 @@ test('the example of docs/yjs.md opens its document without the server, with all
   await again.close()
 })
 
-test('what is refused after the right to write has ended is discarded as docs/yjs.md says, for good', async (t) => {
+test('what is refused after the right to write has ended is discarded as docs/yjs.md says, for good and in each window', async (t) => {
   const all = ['doc.*']
   let write = all
   const server = await serve(t, { authorize: () => ({ user: 'eve', read: all, write }) })
   const window = await server.open('example=eve')
-  const state = () => window.run(() => globalThis.window.example?.provider.saveState)
-  const shown = () => window.run(() => String(globalThis.window.example?.text))
+  const stateOf = (one: typeof window) => one.run(() => globalThis.window.example?.provider.saveState)
+  const shownBy = (one: typeof window) => one.run(() => String(globalThis.window.example?.text))
   await window.run(() => globalThis.window.example?.text.insert(0, 'stored'))
-  await until(async () => (await state()) === 'saved', 'nothing is saved')
+  await until(async () => (await stateOf(window)) === 'saved', 'nothing is saved')
   write = []
   await server.revoke('eve')
   await until(
@@ -566,15 +567,31 @@ test('what is refused after the right to write has ended is discarded as docs/yj
     'she may still write',
   )
   await window.run(() => globalThis.window.example?.text.insert(6, ', refused'))
-  await until(async () => (await state()) === 'refused', 'it is not refused')
+  await until(async () => (await stateOf(window)) === 'refused', 'it is not refused')
   await window.reload()
-  await until(async () => (await state()) === 'refused', 'it is forgotten')
-  assert.equal(await shown(), 'stored, refused')
-  await window.run(() => globalThis.window.example?.discard())
+  await until(async () => (await stateOf(window)) === 'refused', 'it is forgotten')
+  assert.equal(await shownBy(window), 'stored, refused')
+  const second = await server.open('example=eve')
+  await until(async () => (await stateOf(second)) === 'refused', 'the second window has nothing refused')
+  assert.equal(await shownBy(second), 'stored, refused')
+  await window.run(() => void globalThis.window.example?.discard())
+  const isAnew = async (one: typeof window) =>
+    (await shownBy(one)) === 'stored' && (await stateOf(one)) === 'saved'
+  for (const one of [window, second]) await until(() => isAnew(one), 'it is not opened anew')
   await server.untilKept(window, 'eve', 0)
-  await window.reload()
-  await until(() => window.run(() => globalThis.window.example?.provider.synced === true), 'it is not read')
-  assert.deepEqual([await shown(), await state()], ['stored', 'saved'])
+  await second.reload()
+  await until(() => isAnew(second), 'what was discarded comes back')
+  write = all
+  await server.revoke('eve')
+  await until(
+    () => second.run(() => globalThis.window.example?.provider.mayWrite === true),
+    'she may not write',
+  )
+  await second.run(() => globalThis.window.example?.text.insert(6, '!'))
+  await until(async () => (await stateOf(second)) === 'saved', 'nothing is saved')
+  await until(async () => (await shownBy(window)) === 'stored!', 'the first window shows something else')
+  assert.equal(await server.text(), 'stored!')
+  await second.close()
 })
 
 test('a channel that the next permit lacks is refused, and the others go on, though EventSource gives no reason', async (t) => {

@@ -66,7 +66,7 @@ export class MemoryIndexedDb {
           get: (key: string) => answer(records.get(key)),
           put: (value: unknown, key = keyOf(value)) => answer(records.set(key, structuredClone(value))),
           delete: (key: string) => answer(records.delete(key)),
-          index: () => ({ getAll: (channel: string | null) => answer(inChannel(records, channel)) }),
+          index: () => ({ getAll: (channel?: string) => answer(inChannel(records, channel)) }),
         }
       },
     }
@@ -80,9 +80,9 @@ export class MemoryIndexedDb {
 
 const keyOf = (value: unknown) => (value as { readonly draft: { readonly id: string } }).draft.id
 
-const inChannel = (records: Records, wanted: string | null) =>
+const inChannel = (records: Records, wanted?: string) =>
   [...records.values()].filter(
-    (record) => wanted === null || (record as { readonly channel: string }).channel === wanted,
+    (record) => wanted === undefined || (record as { readonly channel: string }).channel === wanted,
   )
 
 function answer(result: unknown) {

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import * as Y from 'yjs'
-import { keptDrafts } from '../../client/drafts.ts'
+import { type DraftDatabase, keptDrafts, openDraftDatabase } from '../../client/drafts.ts'
 import type { CrosswindProvider, SaveState } from '../../client/yjs.ts'
 import { createSeededRandom, type Random } from '../../protocol/time.ts'
 import { MemoryIndexedDb } from './memory-indexeddb.ts'
@@ -50,7 +50,9 @@ async function startBrowser(
       isCut = wasCut
       return lost
     },
-    open: (doc = new Y.Doc()) => server.provide({ drafts: keptDrafts({ user: 'ada' }) }, doc),
+    open: (doc = new Y.Doc(), channel = 'doc.1') =>
+      server.provide({ drafts: keptDrafts({ user: 'ada' }) }, doc, channel),
+    database: () => `crosswind ${server.origin}/realtime ada`,
     stored: async () => String((await document()).getText('t')),
   }
 }
@@ -295,6 +297,11 @@ async function startDemoted(t: TestContext, mode: string) {
       write = []
       await crosswind.revoke('ann')
     },
+    async promote() {
+      write = ['*']
+      await crosswind.revoke('ann')
+    },
+    database: `crosswind ${origin}/realtime ann`,
     kept: (holds: (count: number) => boolean) =>
       database.until(`crosswind ${origin}/realtime ann`, 'drafts', holds),
     stored: async () => String((await crosswind.document('doc.1')).getText('t')),
@@ -327,6 +334,100 @@ for (const mode of ['websocket/1.1', 'sse/1.1', 'polling/1.1'])
     await synced(third)
     assert.deepEqual([third.saveState, third.refused], ['saved', null])
   })
+
+const untilMayWrite = async (provider: CrosswindProvider, may: boolean) => {
+  while (provider.mayWrite !== may)
+    await new Promise<void>((resolve) => provider.once('status', () => resolve()))
+}
+
+const discarded = (provider: CrosswindProvider) =>
+  new Promise<void>((resolve) => provider.on('discarded', resolve))
+
+type DraftRecord = Parameters<DraftDatabase['change']>[0][number]
+
+/** What a window has kept of `doc.1`. */
+const keptBy = (window: string, user?: string): DraftRecord => ({
+  draft: {
+    id: `${window}-1`,
+    channel: 'doc.1',
+    kind: 'update',
+    from: window,
+    at: 1,
+    body: { update: 'AAA=' },
+  },
+  edits: 1,
+  user,
+  channel: 'doc.1',
+  window,
+  order: 1,
+})
+
+test('what one window discards, the others of the user discard too, and nobody sends it later', async (t) => {
+  const browser = await startDemoted(t, 'sse/1.1')
+  const first = browser.open()
+  await synced(first)
+  write(first, 'stored')
+  await first.whenSaved()
+  await browser.demote()
+  await untilMayWrite(first, false)
+  const refused = refusal(first)
+  write(first, ', refused')
+  await refused
+  // As y-indexeddb gives it to a second window.
+  const second = browser.open(copyOf(first.doc))
+  assert.equal(await refusal(second), 'read-only-invitation')
+  const database = openDraftDatabase(() => indexedDB, browser.database)
+  await database.change([keptBy('of another user', 'bob')], [])
+  const both = Promise.all([discarded(first), discarded(second)])
+  const unsaved = assert.rejects(second.whenSaved())
+  first.discard()
+  await both
+  await unsaved
+  assert.deepEqual([first.shouldConnect, second.shouldConnect], [false, false])
+  await browser.kept((count) => count === 1)
+  assert.equal((await database.read())[0]?.user, 'bob')
+  await browser.promote()
+  const third = browser.open()
+  await untilMayWrite(third, true)
+  await synced(third)
+  write(third, '!')
+  await third.whenSaved()
+  assert.equal(await browser.stored(), 'stored!')
+})
+
+test('drafts are discarded in windows without their document, and where nobody hears of it: nobody sends them later', async (t) => {
+  const browser = await startBrowser(t)
+  const first = browser.open()
+  const second = browser.open(new Y.Doc(), 'doc.2')
+  await Promise.all([synced(first), synced(second)])
+  browser.isOnline(false)
+  await Promise.all([disconnected(first), disconnected(second)])
+  write(first, 'left')
+  await browser.kept('drafts', (count) => count === 1)
+  first.destroy()
+  // The window with the other document adopts them.
+  const database = openDraftDatabase(() => indexedDB, browser.database())
+  const adopter = async () => (await database.read('doc.1'))[0]?.window
+  const writer = await adopter()
+  while ((await adopter()) === writer) await new Promise(setImmediate)
+  write(second, 'kept')
+  // A frozen window holds its lock, and hears no news.
+  const { promise: untilEnd, resolve: end } = Promise.withResolvers<void>()
+  const frozen = navigator.locks.request('crosswind-drafts:frozen', () => untilEnd)
+  await database.change([keptBy('frozen')], [])
+  await browser.kept('drafts', (count) => count === 3)
+  const third = browser.open(copyOf(first.doc))
+  third.discard()
+  await browser.kept('drafts', (count) => count === 1)
+  end()
+  await frozen
+  browser.isOnline(true)
+  await second.whenSaved()
+  const again = browser.open()
+  write(again, 'anew')
+  await again.whenSaved()
+  assert.deepEqual([await browser.stored(), textOf(second)], ['anew', 'kept'])
+})
 
 /** CROSSWIND_ROUNDS=100 lives more, the first of them from CROSSWIND_SEED. */
 const lives = Number(process.env.CROSSWIND_ROUNDS ?? 6)

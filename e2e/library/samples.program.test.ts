@@ -65,10 +65,12 @@ declare const doc: import('yjs').Doc
 declare const faye: any
 declare const file: File
 declare const fastify: import('fastify').FastifyInstance
+declare const kept: import('y-indexeddb').IndexeddbPersistence
 declare const key: string
 declare const log: { snapshot(channels: Set<string>): Promise<{ messages: any[] }> }
 declare const provider: import('@crosswind/client/yjs').CrosswindProvider
 declare const secret: string
+declare const store: { listen(listener: () => void): () => void }
 declare const user: string
 declare const connect: typeof import('@crosswind/client').connect
 declare const createCrosswind: typeof import('@crosswind/server').createCrosswind
@@ -102,7 +104,7 @@ function moduleOf({ code }: Found): string {
     whole,
     !isBound && `declare const crosswind: import('${door}').Crosswind`,
     // Browsers convert it to a text.
-    'declare const location: URL',
+    'declare const location: URL & { reload(): void }',
     'export {}',
   ]
     .filter(Boolean)
