@@ -493,9 +493,9 @@ export class Link implements Sleeper {
     this.#options.renewSession(closing).then(
       () => {
         if (!this.#isWaiting()) return
-        const isExpired = code === 'expired'
-        if (this.#isRenewed && !isExpired) return this.#denied(new RefusedError(code, sentence), retryAfterMs)
-        this.#isRenewed = !isExpired
+        const isFinal = code !== 'expired'
+        if (isFinal && this.#isRenewed) return this.#denied(new RefusedError(code, sentence), retryAfterMs)
+        this.#isRenewed = isFinal
         // The pause grows from the second time on, to prevent a loop.
         this.#retryIn(this.#retry.pauseMs({ code, retryAfterMs: 0 }, wasOpen), sentence)
       },

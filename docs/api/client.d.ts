@@ -127,6 +127,7 @@ declare class Link implements Sleeper {
   open(cursor?: string | null): void;
   get cursor(): string | null;
   publish<K extends Kind>(channel: string, kind: K, body: Bodies[K]): Draft<K> | null;
+  get channels(): readonly string[];
   get window(): string;
   send(draft: Draft): Promise<Stored> | null;
   read(channels: readonly string[], isAnew?: boolean): void;
@@ -193,7 +194,7 @@ declare class Stores<Declared = unknown> {
   presence<State>(name: AnyName<Declared, State>): PresenceStore<State>;
   onVolatile<Name extends DeclaredName<Declared>>(name: Name, listener: (message: VolatileMessage<DataOf<Declared, Name>>) => void): Off;
   onVolatile<Data>(name: AnyName<Declared, Data>, listener: (message: VolatileMessage<Data>) => void): Off;
-  share<Snapshot extends Failing>(key: string, initial: Snapshot, make: () => Shared<Snapshot>): Store<Snapshot>;
+  share<Snapshot extends Failing>(key: unknown, initial: Snapshot, make: () => Shared<Snapshot>): Store<Snapshot>;
   hold(): Off;
 }
 declare const browser: Platform;
@@ -222,7 +223,7 @@ declare const connections: {
 };
 declare const httpVersions: readonly ['2', '1.1'];
 declare const longPolling: ChosenTransport;
-declare const modes: readonly Mode[];
+declare const modes$1: readonly Mode[];
 declare const newKey: () => string;
 declare const overAll: (options: ConnectOptions) => OverOptions;
 declare const plainPolicy: ({ messages, bytes }?: Bounds) => OutboxPolicy;
@@ -394,7 +395,7 @@ declare namespace transports_d_exports {
   export { BusyError, Closing, Connection, Http, HttpError, OpenTransport, Opening, Platform, RefusedError, Send, Transports, WebTransport, asClosing, askClock, browser, browserTimers, fingerprintOf, lackingTransports, limitToSlots, newKey, newName, now, openEventsBy, transportsByName, transportsOver };
 }
 declare namespace wire_d_exports {
-  export { Bodies, ByHttp, ClockEstimate, ClockReading, DownFrame, Draft, Exchange, HttpVersion, Kind, Message, Mode, PollAnswer, Polling, Random, Refused, Stored, Timers, TransportName, WindowHttp, WindowMode, combine, connections, createClockEstimate, createSeededRandom, drawNormal, isKind, modeFor, modeNamed, modes, parseCursor, roundTripMs, shareNames, shuffled, transportNames, windowHttpVersions, windowModeNamed, windowModes };
+  export { Bodies, ByHttp, ClockEstimate, ClockReading, DownFrame, Draft, Exchange, HttpVersion, Kind, Message, Mode, PollAnswer, Polling, Random, Refused, Stored, Timers, TransportName, WindowHttp, WindowMode, combine, connections, createClockEstimate, createSeededRandom, drawNormal, isKind, modeFor, modeNamed, modes$1 as modes, parseCursor, roundTripMs, shareNames, shuffled, transportNames, windowHttpVersions, windowModeNamed, windowModes };
 }
 declare namespace yjs_d_exports {
   export { CrosswindProvider, DocumentStart, ProviderOptions, SaveState, mergeUpdates };
