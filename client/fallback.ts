@@ -56,11 +56,11 @@ export class Fallback {
   #failedProbes = 0
   #shortLivesAt: number[] = []
 
-  constructor(preferred: LinkMode, { timers, random, modes }: FallbackOptions) {
+  constructor(preferred: LinkMode, { timers, random, modes: all }: FallbackOptions) {
     this.preferred = preferred
     this.#timers = timers
     this.#random = random
-    this.#modes = modes
+    this.#modes = all
     this.#home = preferred
     this.#mode = preferred
   }

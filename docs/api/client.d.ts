@@ -223,7 +223,7 @@ declare const connections: {
 };
 declare const httpVersions: readonly ['2', '1.1'];
 declare const longPolling: ChosenTransport;
-declare const modes$1: readonly Mode[];
+declare const modes: readonly Mode[];
 declare const newKey: () => string;
 declare const overAll: (options: ConnectOptions) => OverOptions;
 declare const plainPolicy: ({ messages, bytes }?: Bounds) => OutboxPolicy;
@@ -395,7 +395,7 @@ declare namespace transports_d_exports {
   export { BusyError, Closing, Connection, Http, HttpError, OpenTransport, Opening, Platform, RefusedError, Send, Transports, WebTransport, asClosing, askClock, browser, browserTimers, fingerprintOf, lackingTransports, limitToSlots, newKey, newName, now, openEventsBy, transportsByName, transportsOver };
 }
 declare namespace wire_d_exports {
-  export { Bodies, ByHttp, ClockEstimate, ClockReading, DownFrame, Draft, Exchange, HttpVersion, Kind, Message, Mode, PollAnswer, Polling, Random, Refused, Stored, Timers, TransportName, WindowHttp, WindowMode, combine, connections, createClockEstimate, createSeededRandom, drawNormal, isKind, modeFor, modeNamed, modes$1 as modes, parseCursor, roundTripMs, shareNames, shuffled, transportNames, windowHttpVersions, windowModeNamed, windowModes };
+  export { Bodies, ByHttp, ClockEstimate, ClockReading, DownFrame, Draft, Exchange, HttpVersion, Kind, Message, Mode, PollAnswer, Polling, Random, Refused, Stored, Timers, TransportName, WindowHttp, WindowMode, combine, connections, createClockEstimate, createSeededRandom, drawNormal, isKind, modeFor, modeNamed, modes, parseCursor, roundTripMs, shareNames, shuffled, transportNames, windowHttpVersions, windowModeNamed, windowModes };
 }
 declare namespace yjs_d_exports {
   export { CrosswindProvider, DocumentStart, ProviderOptions, SaveState, mergeUpdates };
