@@ -8,23 +8,30 @@ import { newKey } from './names.ts'
 import { Coordinator } from './share/coordinator.ts'
 import { SharedClient } from './share/shared-client.ts'
 import { createFakeTransports, type FakeStream, settled } from './testing.ts'
-import type { Platform, Transports } from './transports/transport.ts'
+import type { Platform, RefusedError, Transports } from './transports/transport.ts'
 
-/** A server whose channels are empty. */
-const platform = {
-  async send() {
-    const page = { messages: [], cursor: 'life:0', recovered: true }
-    return { status: 200, text: JSON.stringify(page), receivedAt: 0 }
-  },
-} as unknown as Platform
+/** A server whose channels are empty, and some of them refused. */
+function platformOf(refused: ReadonlySet<string>): Platform {
+  const send: Platform['send'] = async (_method, address) => {
+    const channel = new URL(address).pathname.split('/').at(-1) ?? ''
+    const page = { messages: [], cursor: 'life:0', recovered: true, channelsPerStream: 64 }
+    const refusal = { code: 'not-invited-there', message: `Not ${channel}.` }
+    const [status, answer] = refused.has(channel) ? [403, refusal] : [200, page]
+    return { status, text: JSON.stringify(answer), receivedAt: 0 }
+  }
+  const fetch = () => Promise.reject(new Error('There is no server.'))
+  return { send, fetch } as unknown as Platform
+}
 
 const key = newKey()
 
-function open(transports: Transports): Crosswind {
+const none: ReadonlySet<string> = new Set()
+
+function open(transports: Transports, refused: ReadonlySet<string>): Crosswind {
   return connectOver('https://localhost', {
     modes: ['sse/2'],
     transports: [sse],
-    platform,
+    platform: platformOf(refused),
     share: { key: async () => key, over: () => transports },
   })
 }
@@ -32,7 +39,7 @@ function open(transports: Transports): Crosswind {
 const locks = { request: () => new Promise<never>(() => undefined) } as unknown as LockManager
 
 /** `count` windows of one browser. */
-function openShared(count: number) {
+function openShared(count: number, refused = none) {
   const { streams, transports } = createFakeTransports()
   const coordinator = new Coordinator(transports, { locks, timers: createManualTime() })
   const windows = Array.from({ length: count }, (_, index) => {
@@ -40,14 +47,14 @@ function openShared(count: number) {
       const port = { postMessage: onSaid, close: () => undefined }
       coordinator.hear({ window: `${index}`, said }, () => port)
     })
-    return open({ sse: { name: 'sse', open: (opening) => client.open(opening) } } as Transports)
+    return open({ sse: { name: 'sse', open: (opening) => client.open(opening) } } as Transports, refused)
   })
   return { streams, windows }
 }
 
-function openOwn() {
+function openOwn(refused = none) {
   const { streams, transports } = createFakeTransports()
-  return { streams, windows: [open(transports)] }
+  return { streams, windows: [open(transports, refused)] }
 }
 
 const ignore = () => undefined
@@ -89,10 +96,12 @@ function welcome(stream: FakeStream): void {
     stream.frame({ type: 'awareness', channel, whole: true, windows: [{ window: 'bob', state: {} }] })
 }
 
-for (const [kind, start] of [
+const kinds = [
   ['its own', openOwn],
-  ['a shared', () => openShared(1)],
-] as const)
+  ['a shared', (refused = none) => openShared(1, refused)],
+] as const
+
+for (const [kind, start] of kinds)
   test(`over ${kind} connection, a client that leaves its only channel and follows it again gets the others’ states`, async (t) => {
     const { streams, windows } = start()
     const [window] = windows as [Crosswind]
@@ -158,3 +167,86 @@ test('a follower that left is not told that the channel is joined', async (t) =>
   await settled()
   assert.deepEqual(joined, ['follows'])
 })
+
+/** A client whose streams are answered at once: welcomed, or refused with the first channel that it may not read. */
+function openRefusable(start: (refused: ReadonlySet<string>) => ReturnType<typeof openOwn>) {
+  const refused = new Set<string>()
+  const { streams, windows } = start(refused)
+  const [client] = windows as [Crosswind]
+  const errors: RefusedError[] = []
+  client.on('error', (error) => errors.push(error))
+  let answered = 0
+  const answer = () => {
+    for (const stream of streams.slice(answered)) {
+      answered += 1
+      const channel = stream.asked.channels?.split(',').find((one) => refused.has(one))
+      if (channel) stream.end({ code: 'refused', sentence: `Not ${channel}.` })
+      else stream.welcome()
+    }
+  }
+  const untilAnswered = (holds: () => boolean) =>
+    until(() => {
+      answer()
+      return holds() || errors.length > 0
+    })
+  return {
+    client,
+    errors,
+    streams,
+    untilAnswered,
+    untilOpen: () => untilAnswered(() => client.state.status === 'open'),
+    /** As `revoke` does on the server. */
+    async revoke(channel: string) {
+      refused.add(channel)
+      streams.at(-1)?.end({ code: 'expired', sentence: 'The session has ended.' })
+      await settled()
+    },
+  }
+}
+
+const endings: Readonly<Record<string, (opened: ReturnType<typeof openRefusable>) => Promise<unknown>>> = {
+  async 'its only channel'({ client, untilOpen, revoke }) {
+    client.follow('secret', follower())
+    await untilOpen()
+    await revoke('secret')
+  },
+  async 'its channels, one after another,'({ client, streams, untilOpen, untilAnswered, revoke }) {
+    client.follow('hidden', follower('life:0'))
+    client.follow('secret', follower('life:0'))
+    await untilOpen()
+    await revoke('hidden')
+    await untilAnswered(() => streams.at(-1)?.asked.channels === 'secret')
+    await untilOpen()
+    await revoke('secret')
+  },
+  async 'the channel of its first stream'({ client, revoke }) {
+    await revoke('secret')
+    client.follow('secret', follower('life:0'))
+  },
+  async 'the channel that it left last'({ client, untilOpen, revoke }) {
+    const { leave } = client.follow('secret', follower())
+    await untilOpen()
+    leave()
+    await revoke('secret')
+  },
+}
+
+for (const [kind, start] of kinds)
+  for (const [which, end] of Object.entries(endings))
+    test(`over ${kind} connection, a client that may not read ${which} waits for another, which it opens at once`, async (t) => {
+      const opened = openRefusable(start)
+      const { client, errors, streams, untilAnswered, untilOpen } = opened
+      t.after(() => client.close())
+      await end(opened)
+      await untilAnswered(() => client.state.reason === 'This connection has no channels.')
+      assert.deepEqual([errors, client.state.status], [[], 'waiting'])
+      const before = streams.length
+      const room = client.follow('room', follower('life:0'))
+      await untilOpen()
+      const stored = room.publish('json', { data: 'hello' })
+      await untilAnswered(() => streams.at(-1)?.sent.length === 1)
+      const opening = streams.slice(before).map(({ asked }) => asked.channels)
+      assert.deepEqual([errors, opening], [[], ['room']])
+      await streams.at(-1)?.store(streams.at(-1)?.sent[0] ?? '', 1)
+      assert.deepEqual(await stored, { seq: 1 })
+    })

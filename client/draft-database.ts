@@ -57,14 +57,14 @@ export function openDraftDatabase(factory: () => IDBFactory, name = 'crosswind')
   let key: string | null = null
 
   function open(): Promise<IDBDatabase> {
-    opening ??= request(factory).catch((error) => {
+    opening ??= request().catch((error) => {
       opening = null
       throw error
     })
     return opening
   }
 
-  async function request(factory: () => IDBFactory): Promise<IDBDatabase> {
+  async function request(): Promise<IDBDatabase> {
     const asked = factory().open(name, 2)
     asked.onupgradeneeded = ({ oldVersion }) => {
       if (oldVersion === 0) {
@@ -169,8 +169,8 @@ function answerTo<Result>(asked: IDBRequest<Result>): Promise<Result> {
 
 /** A later version of the page may have written records of another shape. */
 function isRecord(content: unknown): content is DraftRecord {
-  const { draft, edits, window, order } = (content ?? {}) as Partial<Record<keyof DraftRecord, unknown>>
-  const { id, channel, kind, from, at, body } = (draft ?? {}) as Partial<Record<keyof Draft, unknown>>
+  const { draft, edits, window, order } = Object(content) as Partial<Record<keyof DraftRecord, unknown>>
+  const { id, channel, kind, from, at, body } = Object(draft) as Partial<Record<keyof Draft, unknown>>
   const areTexts = [id, channel, kind, from, window].every((text) => typeof text === 'string')
   const areNumbers = [at, edits, order].every((number) => typeof number === 'number')
   return areTexts && areNumbers && typeof body === 'object' && body !== null

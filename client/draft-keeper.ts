@@ -4,6 +4,7 @@ import type { Cancel, Timers } from '../protocol/time.ts'
 import type { UnstoredDraft } from './draft-database.ts'
 import type { DraftStore } from './draft-store.ts'
 import {
+  isInFlight,
   type Outbox,
   type OutboxKeeper,
   type PendingDraft,
@@ -70,11 +71,9 @@ export class DraftKeeper implements OutboxKeeper {
     const adopted = left.filter(({ draft: { id } }) => !outbox.has(id) && !this.#copies.has(id))
     for (const one of adopted)
       this.#copies.set(one.draft.id, { state: 'written', persisted: one.edits, newestWrite: one })
-    const later = pending.filter(
-      ({ draft, state }) => isFirst && draft.from === window && state !== 'inFlight',
-    )
+    const later = pending.filter((one) => isFirst && one.draft.from === window && !isInFlight(one))
     const earlier = pending.filter((one) => !later.includes(one))
-    const added = adopted.map(({ draft, ...one }): PendingDraft => ({ ...pendingDraft(draft), ...one }))
+    const added = adopted.map((one): PendingDraft => ({ ...pendingDraft(one.draft), ...one }))
     outbox.change({
       pending: [...earlier, ...added, ...later],
       tell: (listener) => listener.onAdopted?.(adopted.map(({ draft }) => draft)),

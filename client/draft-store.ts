@@ -51,7 +51,7 @@ export class DraftStore {
       holdForLife(locks, lockOf(window), this.#ending.signal).then(() => {
         this.#isHeld = true
       })
-    this.#held?.catch(() => undefined)
+    this.#held?.catch(nothingPlanned)
     // The predecessor may write its last drafts after this window's first look.
     if (predecessor) this.#watch(predecessor)
     news.onmessage = ({ data }: MessageEvent<unknown>) => {
@@ -64,16 +64,14 @@ export class DraftStore {
    * effect, if the browser cannot store them.
    */
   async write(added: readonly UnstoredDraft[], removed: readonly string[]): Promise<boolean> {
-    const { database, window, news } = this.#parts
-    if (added.length === 0 && removed.length === 0) return true
+    const { database, window, news, timers } = this.#parts
+    if (added.length + removed.length === 0) return true
     if (this.#held === null) return false
     if (added.length > 0) news.postMessage(window)
-    const records = added.map((one) => ({
-      ...one,
-      channel: one.draft.channel,
-      window,
-      order: this.#nextOrder(),
-    }))
+    const records = added.map((one) => {
+      this.#order = Math.max(this.#order + 1, timers.now())
+      return { ...one, channel: one.draft.channel, window, order: this.#order }
+    })
     const change = () => database.change(records, removed)
     const changed = this.#isHeld ? change() : this.#held.then(change)
     const written = changed.then(
@@ -102,11 +100,6 @@ export class DraftStore {
     database.close()
   }
 
-  #nextOrder(): number {
-    this.#order = Math.max(this.#order + 1, this.#parts.timers.now())
-    return this.#order
-  }
-
   /** When a window ends, its lock passes to another, which gets its drafts. */
   #watch(window: string): void {
     const { locks, mayTake } = this.#parts
@@ -127,7 +120,7 @@ export class DraftStore {
       (record) => record.window === window && isOwn?.(record) !== false,
     )
     const newest = records.at(-1)
-    if (newest === undefined || this.#closing.signal.aborted) return
+    if (!newest || this.#closing.signal.aborted) return
     // Later messages of this window may build on these drafts, so they stay together.
     this.#order = Math.max(this.#order, newest.order)
     const moved = database.change(

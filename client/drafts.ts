@@ -56,11 +56,11 @@ export function keptDrafts({ user, onRefused = (_, error) => reportError(error) 
           const outbox = new Outbox(options, policy, {
             ...listener,
             onRefused(draft, sentence, code) {
-              if (draft.from === window) listener.onRefused(draft, sentence, code)
+              const { id, channel, kind, from, body } = draft
+              if (from === window) listener.onRefused(draft, sentence, code)
               // It is kept for that user, or was dropped by this one.
-              else if (draft.kind !== 'update' && code !== 'other-user' && code !== 'withdrawn') {
-                const { id, channel, body } = draft
-                const data = 'data' in body && draft.kind === 'json' ? body.data : body
+              else if (kind !== 'update' && code !== 'other-user' && code !== 'withdrawn') {
+                const data = 'data' in body && kind === 'json' ? body.data : body
                 const error = new RefusedError(code, sentence)
                 queueMicrotask(() => onRefused({ id, channel, data }, error))
               }

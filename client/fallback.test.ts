@@ -10,7 +10,7 @@ import type { Closing } from './transports/transport.ts'
 
 function start(preferred: string) {
   const time = createManualTime()
-  const fallback = new Fallback(mode(preferred), time.now, () => 0.5, modes)
+  const fallback = new Fallback(mode(preferred), { timers: time, random: () => 0.5, modes })
   /** Each call closes the mode that is tried next, before it opens; returns the mode after each. */
   const close = (...codes: Parameters<typeof fallback.closed>[0][]) =>
     codes.map((code) => {

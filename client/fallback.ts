@@ -1,7 +1,7 @@
 // Decides after a failure which mode to open, and when to try a better one.
 
 import type { LinkMode, WindowHttp } from '../protocol/modes.ts'
-import type { Clock, Random } from '../protocol/time.ts'
+import type { Random, Timers } from '../protocol/time.ts'
 import type { Closing } from './transports/transport.ts'
 
 /** Why the preferred mode is not in use; `full`: connection limit reached. */
@@ -26,6 +26,13 @@ const flappingWithinMs = 60_000
 /** The first applies to a mode that worked before: the failure may have been a server outage. */
 const probePausesMs = [250, 30_000, 60_000, 120_000, 300_000] as const
 
+interface FallbackOptions {
+  readonly timers: Pick<Timers, 'now'>
+  readonly random: Random
+  /** Modes to fall back to. */
+  readonly modes: readonly LinkMode[]
+}
+
 /**
  * After a failure, the mode `home` is opened again. After enough failures, a descent along `fallback` in the mode
  * table tries each lower mode once. The first that opens is the new home; if none does, the home stays, so a
@@ -34,9 +41,9 @@ const probePausesMs = [250, 30_000, 60_000, 120_000, 300_000] as const
  */
 export class Fallback {
   readonly preferred: LinkMode
-  readonly #now: Clock
+  readonly #timers: Pick<Timers, 'now'>
   readonly #random: Random
-  readonly #table: readonly LinkMode[]
+  readonly #modes: readonly LinkMode[]
   readonly #unsupported = new Set<string>()
   readonly #proven = new Set<string>()
   #home: LinkMode
@@ -49,13 +56,13 @@ export class Fallback {
   #failedProbes = 0
   #shortLivesAt: number[] = []
 
-  constructor(preferred: LinkMode, now: Clock, random: Random, table: readonly LinkMode[]) {
-    this.#table = table
+  constructor(preferred: LinkMode, { timers, random, modes: all }: FallbackOptions) {
     this.preferred = preferred
+    this.#timers = timers
+    this.#random = random
+    this.#modes = all
     this.#home = preferred
     this.#mode = preferred
-    this.#now = now
-    this.#random = random
   }
 
   /** The mode in use, or the next to open. */
@@ -126,18 +133,14 @@ export class Fallback {
   }
 
   #named(name: string | null): LinkMode | undefined {
-    return this.#table.find((mode) => mode.name === name)
+    return this.#modes.find((mode) => mode.name === name)
   }
 
   /** The supported modes from it on, best first. */
   #chain(mode: LinkMode | undefined): LinkMode[] {
     if (!mode) return []
     const lower = this.#chain(this.#named(mode.fallback))
-    return this.#isSupported(mode) ? [mode, ...lower] : lower
-  }
-
-  #isSupported({ name }: LinkMode): boolean {
-    return !this.#unsupported.has(name)
+    return this.#unsupported.has(mode.name) ? lower : [mode, ...lower]
   }
 
   #isAbove(high: LinkMode, low: LinkMode): boolean {
@@ -169,7 +172,7 @@ export class Fallback {
   #makeRoom(): boolean {
     const roomy = this.#named(this.#mode.whenFull)
     // During a descent, one more failed mode.
-    if (this.#mode !== this.#home || !roomy || !this.#isSupported(roomy)) {
+    if (this.#mode !== this.#home || !roomy || this.#unsupported.has(roomy.name)) {
       this.#notOpenedElsewhere()
       return false
     }
@@ -191,7 +194,7 @@ export class Fallback {
       this.probeFailed()
       return true
     }
-    const now = this.#now()
+    const now = this.#timers.now()
     this.#shortLivesAt = [...this.#shortLivesAt.filter((at) => now - at < flappingWithinMs), now]
     if (this.#shortLivesAt.length > shortLivesAllowed) this.#descend('flapping')
     return false

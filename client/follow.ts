@@ -317,7 +317,7 @@ export class Channels {
     const reading = this.#join(name, follower)
     reading
       .then((place) => place && follower.joined?.(...place))
-      .catch((error) => this.#refuse(name, follower, error))
+      .catch((error) => this.#refuse(name, error, follower))
     return {
       link: this.#link,
       page: async (after, pauseMs) => {
@@ -335,7 +335,7 @@ export class Channels {
           () => this.#followers.get(name) === follower && this.#made?.setAwareness({ state, channel: name }),
           nothingPlanned,
         ),
-      fail: (error) => this.#refuse(name, follower, error),
+      fail: (error) => this.#refuse(name, error, follower),
       leave: () => this.#forget(name, follower),
     }
   }
@@ -357,7 +357,7 @@ export class Channels {
   async retry(): Promise<void> {
     this.#ending.signal.throwIfAborted()
     try {
-      await this.#review({ code: 'uninvited' })
+      await this.#review()
     } catch (error) {
       if (isRefusal(asClosing(error))) this.#deny(error)
       throw error
@@ -415,16 +415,17 @@ export class Channels {
     else report(denial)
   }
 
-  #refuse(name: string, follower: Follower, error: unknown): void {
+  #refuse(name: string, error: unknown, follower = this.#followers.get(name)): void {
     if (this.#ending.signal.aborted || !this.#forget(name, follower)) return
     const refusal = asRefused(error)
-    follower.refusal = refusal
     this.#then((link) => link.outbox.refuse(refusal, name))
+    if (!follower) return
+    follower.refusal = refusal
     follower.end()
   }
 
   /** Returns false if it was left before. */
-  #forget(name: string, follower: Follower): boolean {
+  #forget(name: string, follower: Follower | undefined): boolean {
     if (this.#followers.get(name) !== follower) return false
     this.#followers.delete(name)
     if (this.#read.delete(name))
@@ -443,9 +444,9 @@ export class Channels {
   async #join(name: string, follower: Follower): Promise<readonly [newest: string, from: string] | null> {
     const link = await this.#link
     // Without a ticket, the stream would be refused first.
-    const start = this.#session ? follower.from : undefined
+    const start = this.#session && follower.from
     // A refusal in the stream would end it for all channels.
-    const cursor = start ?? (await this.#page(name, 'newest')).cursor
+    const cursor = start ?? (await this.#page(name)).cursor
     if (this.#followers.get(name) !== follower) return null
     this.#ending.signal.throwIfAborted()
     if (this.#read.size >= this.#channelsPerStream) throw tooManyChannels(this.#channelsPerStream)
@@ -486,8 +487,12 @@ export class Channels {
     }
   }
 
-  async #page(channel: string, after: string): Promise<Page> {
-    const page = await this.#request(() => this.#ask<Page>(channel, { after }))
+  #page(channel: string, after?: string): Promise<Page> {
+    return this.#request(() => this.#askPage(channel, after))
+  }
+
+  async #askPage(channel: string, after = 'newest'): Promise<Page> {
+    const page = await this.#ask<Page>(channel, { after })
     this.#channelsPerStream = page.channelsPerStream
     return page
   }
@@ -507,8 +512,8 @@ export class Channels {
 
   async #askForTicket(): Promise<void> {
     const { token: tokenNow, renewSession } = this.#options
-    if (renewSession) await renewSession()
-    if (renewSession || !tokenNow) return
+    if (renewSession) return void (await renewSession())
+    if (!tokenNow) return
     const given = { token: await tokenNow() }
     this.#token = given.token
     const answer = await this.#http.post<{ readonly ticket: string | null }>(`/session?${this.#proof}`, given)
@@ -521,8 +526,7 @@ export class Channels {
   #lastToken(): string | null {
     const { token: tokenNow, renewSession } = this.#options
     if (renewSession || !tokenNow || this.#proof.has('ticket')) return null
-    if (this.#token !== null) return this.#token
-    const token = tokenNow()
+    const token = this.#token ?? tokenNow()
     return typeof token === 'string' ? token : null
   }
 
@@ -544,22 +548,22 @@ export class Channels {
   }
 
   /** Also drops the channels that the server does not let this client read any more. */
-  async #review({ code }: Pick<Closing, 'code'>): Promise<void> {
+  async #review(code?: Closing['code']): Promise<void> {
     await this.#renew()
     if (code === 'expired') return
-    for (const [name, follower] of this.#followers)
+    const link = await this.#link
+    // Among them may be the one that was left last.
+    for (const name of link.channels)
       try {
-        const { channelsPerStream } = await this.#ask<Page>(name, { after: 'newest' })
-        this.#channelsPerStream = channelsPerStream
+        await this.#askPage(name)
       } catch (error) {
-        if (follower.isRequired || asClosing(error).code !== 'refused') throw error
-        this.#refuse(name, follower, error)
+        if (this.#followers.get(name)?.isRequired || asClosing(error).code !== 'refused') throw error
+        this.#refuse(name, error)
+        link.read(link.channels.filter((one) => one !== name))
       }
     // Those that were not asked for before the stream.
-    for (const name of [...this.#read].slice(this.#channelsPerStream)) {
-      const follower = this.#followers.get(name)
-      if (follower) this.#refuse(name, follower, tooManyChannels(this.#channelsPerStream))
-    }
+    for (const name of [...this.#read].slice(this.#channelsPerStream))
+      this.#refuse(name, tooManyChannels(this.#channelsPerStream))
   }
 
   async #make(base: string): Promise<Link> {
@@ -572,11 +576,11 @@ export class Channels {
     const kept = { window: name, timers: browserTimers }
     const link: Link = new LinkClass(
       {
+        ...kept,
         platform,
         mode: this.#modes[0],
         modes: this.#modes,
         proof: this.#proof,
-        timers: browserTimers,
         random: Math.random,
         channels: [],
         polling,
@@ -584,9 +588,8 @@ export class Channels {
         transports: share?.over(own, this.#ending.signal) ?? own,
         baseFor: (http) => this.#baseFor(base, http),
         token: () => this.#lastToken(),
-        window: name,
         outbox: (listener) => keeping?.outbox(kept, listener) ?? new Outbox(kept, plainPolicy(), listener),
-        renewSession: (closing) => this.#review(closing),
+        renewSession: ({ code }) => this.#review(code),
       },
       {
         onState: (state) => this.#changed(state),
@@ -598,7 +601,7 @@ export class Channels {
         onNewLog: () => this.#followers.forEach((follower) => void follower.newLog?.()),
         onMissed: (from, to) =>
           this.#followers.forEach((follower, name) => {
-            follower.missed?.(from, to)?.catch((error) => this.#refuse(name, follower, error))
+            follower.missed?.(from, to)?.catch((error) => this.#refuse(name, error, follower))
           }),
         onAwareness: (frame) => this.#followers.get(frame.channel)?.presence.heard(frame, name),
         onStateRefused: (channel = '', error) => this.#followers.get(channel)?.presence.refused(error),

@@ -407,6 +407,7 @@ test('a server that knows the session no longer, once it is back: it is renewed,
   const before = streams.length
   newest().end()
   await settled()
+  time.advance(0)
   assert.deepEqual([renewals, streams.length], [1, before + 1])
   // What is refused again is not the session's fault.
   newest().end()

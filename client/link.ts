@@ -155,7 +155,7 @@ export class Link implements Sleeper {
   #isClosed = false
   /** Since the last welcome. */
   #losses = 0
-  /** The session was renewed, and nothing was welcomed since: a refusal is final. */
+  /** The session was renewed, and nothing was welcomed since with these channels: a refusal is final. */
   #isRenewed = false
   #repairs = 0
   #readOnly: readonly string[] | undefined
@@ -168,11 +168,9 @@ export class Link implements Sleeper {
     this.#listener = listener
     this.#channels = options.channels
     this.outbox = options.outbox(listener)
-    this.#fallback = this.#fallbackFrom(options.mode)
+    this.#fallback = new Fallback(options.mode, options)
     this.#retry = new Retry(random)
-    this.#awareness = new AwarenessSender(timers, (channel, error) =>
-      listener.onStateRefused?.(channel, error),
-    )
+    this.#awareness = new AwarenessSender(timers, listener)
     this.#shown = new ShownWindows(timers, (frame) => listener.onAwareness(frame))
     this.#clock = options.clock && new options.clock(timers, random, () => this.#notify(), platform)
   }
@@ -182,6 +180,10 @@ export class Link implements Sleeper {
     if (this.#isClosed) return
     if (cursor) this.#position = parseCursor(cursor)
     this.#cancelRetry()
+    if (this.#channels.length === 0) {
+      this.#report('waiting', { reason: 'This connection has no channels.' })
+      return
+    }
     this.#current = this.#connect(this.#fallback.mode)
     this.#report('opening')
     this.#cancelCandidate = this.#openBesideIfLate(this.#current)
@@ -197,6 +199,11 @@ export class Link implements Sleeper {
     return this.outbox.publish(channel, kind, body)
   }
 
+  /** As `read` set them. */
+  get channels(): readonly string[] {
+    return this.#channels
+  }
+
   /** This window's name. */
   get window(): string {
     return this.#options.window
@@ -207,10 +214,14 @@ export class Link implements Sleeper {
     return this.#open?.uplink.send(draft) ?? null
   }
 
-  /** Replaces the channels; a new one delivers messages from now on only. `isAnew`: all are new. */
+  /**
+   * Replaces the channels; a new one delivers messages from now on only. With none, the link waits until there
+   * is one. `isAnew`: all are new.
+   */
   read(channels: readonly string[], isAnew = false): void {
     if (!isAnew && channels.join() === this.#channels.join()) return
     this.#channels = channels
+    this.#isRenewed = false
     // Otherwise once it is welcomed, so that channels joined meanwhile share the reopening.
     if (this.#open) this.#reopen()
   }
@@ -224,7 +235,7 @@ export class Link implements Sleeper {
   }
 
   switchMode(next: LinkMode): void {
-    this.#fallback = this.#fallbackFrom(next)
+    this.#fallback = new Fallback(next, this.#options)
     this.#retry.startOver()
     if (this.#state) this.#reopen()
   }
@@ -284,11 +295,6 @@ export class Link implements Sleeper {
         platform,
         token?.(),
       )
-  }
-
-  #fallbackFrom(preferred: LinkMode): Fallback {
-    const { timers, random, modes } = this.#options
-    return new Fallback(preferred, timers.now, random, modes)
   }
 
   // The life of a connection
@@ -361,7 +367,7 @@ export class Link implements Sleeper {
     // It would go on as somebody whom its page does not show.
     if (this.outbox.user && user !== this.outbox.user) {
       this.#leave()
-      this.#denied(otherUser, { code: 'refused' })
+      this.#denied(otherUser)
       return
     }
     this.#readOnly = welcome.readOnly ?? []
@@ -417,8 +423,13 @@ export class Link implements Sleeper {
       return
     }
     this.#dropCandidate()
-    if (isRefusal(closing)) this.#renewSession(closing, livedMs !== null)
-    else this.#retryAfter(closing, livedMs)
+    if (!isRefusal(closing)) {
+      this.#retryAfter(closing, livedMs)
+      return
+    }
+    this.#fallback.closed(closing.code)
+    this.#report('waiting', { reason: closing.sentence })
+    this.#checkSession(closing, livedMs !== null)
   }
 
   #reopen(): void {
@@ -462,12 +473,7 @@ export class Link implements Sleeper {
     this.#retryIn(isAtOnce ? 0 : this.#retry.pauseMs(closing, livedMs !== null), closing.sentence)
     this.#losses += 1
     if (this.#losses < lossesBeforeSessionCheck || this.#isRenewed) return
-    const onLetIn = () => {
-      this.#isRenewed = true
-      this.open()
-    }
-    // The server is known to be unreachable.
-    this.#checkSession(closing, onLetIn, nothingPlanned)
+    this.#checkSession(closing)
   }
 
   #waitOffline(): void {
@@ -481,38 +487,30 @@ export class Link implements Sleeper {
     this.#report('waiting', { reason, retryAt: timers.now() + delayMs })
   }
 
-  /** After a refusal. */
-  #renewSession(closing: Closing, wasOpen: boolean): void {
-    const { code, sentence } = closing
-    this.#fallback.closed(code)
-    this.#report('waiting', { reason: sentence })
-    const onLetIn = () => {
-      const isExpired = code === 'expired'
-      if (this.#isRenewed && !isExpired) return this.#denied(new RefusedError(code, sentence), closing)
-      this.#isRenewed = !isExpired
-      // The pause grows from the second time on, to prevent a loop.
-      this.#retryIn(this.#retry.pauseMs({ code, retryAfterMs: 0 }, wasOpen), sentence)
-    }
-    this.#checkSession(closing, onLetIn, () => this.#retryAfter({ ...closing, code: 'lost' }))
-  }
-
-  /** Waits long if the server refuses the session. Calls nothing if a connection was opened meanwhile. */
-  #checkSession(closing: Closing, onLetIn: () => void, onUnreachable: () => void): void {
+  /** Waits long if the server refuses the session. Does nothing if a connection was opened meanwhile. */
+  #checkSession(closing: Closing, wasOpen = false): void {
+    const { code, sentence, retryAfterMs } = closing
     this.#options.renewSession(closing).then(
       () => {
-        if (this.#isWaiting()) onLetIn()
+        if (!this.#isWaiting()) return
+        const isFinal = code !== 'expired'
+        if (isFinal && this.#isRenewed) return this.#denied(new RefusedError(code, sentence), retryAfterMs)
+        this.#isRenewed = isFinal
+        // The pause grows from the second time on, to prevent a loop.
+        this.#retryIn(this.#retry.pauseMs({ code, retryAfterMs: 0 }, wasOpen), sentence)
       },
       (error) => {
         const refusal = asClosing(error)
         if (!this.#isWaiting()) return
-        if (isRefusal(refusal)) this.#denied(error, refusal)
-        else onUnreachable()
+        if (isRefusal(refusal)) this.#denied(error, refusal.retryAfterMs)
+        // After a loss, the server is known to be unreachable, and the next try is planned.
+        else if (isRefusal(closing)) this.#retryAfter({ ...closing, code: 'lost' })
       },
     )
   }
 
-  #denied(error: Error, { code, retryAfterMs }: Pick<Closing, 'code'> & Partial<Closing>): void {
-    this.#fallback.closed(code)
+  #denied(error: Error, retryAfterMs: number | null = null): void {
+    this.#fallback.closed('refused')
     this.#retryIn(Math.max(this.#retry.longPauseMs(), retryAfterMs ?? 0), error.message)
     this.#listener.onDenied?.(error)
   }
@@ -605,7 +603,7 @@ const awarenessPauseMs = 100
 
 class AwarenessSender {
   readonly #timers: Timers
-  readonly #onRefused: (channel: string | undefined, error: RefusedError) => void
+  readonly #listener: Pick<LinkListener, 'onStateRefused'>
   /** By channel. */
   readonly #newest = new Map<string | undefined, AwarenessReport>()
   #unsent = new Map<string | undefined, AwarenessReport>()
@@ -617,9 +615,9 @@ class AwarenessSender {
   #freeAt = 0
   #stopTimer = nothingPlanned
 
-  constructor(timers: Timers, onRefused: (channel: string | undefined, error: RefusedError) => void) {
+  constructor(timers: Timers, listener: Pick<LinkListener, 'onStateRefused'>) {
     this.#timers = timers
-    this.#onRefused = onRefused
+    this.#listener = listener
   }
 
   /** Null while there is no connection. */
@@ -651,7 +649,7 @@ class AwarenessSender {
     if (fits || this.#refused.has(channel)) return fits
     this.#refused.add(channel)
     const sentence = `The state has ${bytes} bytes of JSON, and this server takes ${this.#maxBytes} (limits.stateBytes).`
-    this.#onRefused(channel, new RefusedError('too-large', sentence))
+    this.#listener.onStateRefused?.(channel, new RefusedError('too-large', sentence))
     return false
   }
 

@@ -562,11 +562,11 @@ export class ChannelRoom implements Room<unknown> {
     if (this.#isOver) return
     this.#isLeft = true
     this.presence.set(null)
-    this.#end(undefined)
+    this.#end()
     this.#channel.left(this, this.#reader)
   }
 
-  #end(refusal: RefusedError | undefined): boolean {
+  #end(refusal?: RefusedError): boolean {
     const isHeard = this.#listeners.has('error') || this.#loops.size > 0
     this.#isOver = true
     this.#refusal = refusal
@@ -603,7 +603,7 @@ class Loop implements AsyncIterableIterator<RoomMessage<unknown>, void> {
   /** Also ends what `next` waits for. */
   async return(): Promise<IteratorResult<RoomMessage<unknown>, void>> {
     this.#messages.length = 0
-    this.end(undefined)
+    this.end()
     this.#onEnd()
     return { done: true, value: undefined }
   }
@@ -614,7 +614,7 @@ class Loop implements AsyncIterableIterator<RoomMessage<unknown>, void> {
   }
 
   /** After the messages that have come. */
-  end(refusal: unknown): void {
+  end(refusal?: unknown): void {
     this.#isOver = true
     this.#refusal = refusal
     this.#answer()
@@ -649,9 +649,7 @@ function checked<Data>(copy: () => Data): Data {
 
 /** Whether a place is before a cursor, or of another log. */
 function isBefore(place: string, cursor: string): boolean {
-  const from = parseCursor(place)
-  const to = parseCursor(cursor)
-  return from?.epoch !== to?.epoch || (from?.seq ?? 0) < (to?.seq ?? 0)
+  return parseCursor(place)?.epoch !== parseCursor(cursor)?.epoch || seqIn(place) < seqIn(cursor)
 }
 
 const seqIn = (cursor: string) => parseCursor(cursor)?.seq ?? 0

@@ -16,8 +16,7 @@ export interface SharingOptions {
 
   /**
    * Identifies the signed-in user, such as an id; one word for all where nobody signs in. Windows of
-   * different users share nothing: the server judges what a shared connection sends by the ticket of one
-   * window.
+   * different users share no connection, which the server judges by the ticket of one window.
    */
   readonly user: string
   /** Starts `@crosswind/client/shared-worker`; without it one of the windows has the connection. */

@@ -460,10 +460,9 @@ export class Stores<Declared = unknown> {
   readonly connection: ConnectionStore
   readonly #connect: () => Crosswind<Declared>
   readonly #timers: Pick<Timers, 'later'>
-  readonly #shared = new Map<string, Shared<never>>()
+  readonly #shared = new Map<unknown, Shared<never>>()
   #made: Crosswind<Declared> | null = null
   #holds = 0
-  #volatileReaders = 0
   /** Nobody holds the connection any more. */
   #isReleased = false
   #isSettling = false
@@ -522,14 +521,13 @@ export class Stores<Declared = unknown> {
   ): Off
   onVolatile<Data>(name: AnyName<Declared, Data>, listener: (message: VolatileMessage<Data>) => void): Off
   onVolatile(name: string, listener: (message: never) => void): Off {
-    this.#volatileReaders += 1
     const reader = new VolatileReader(name, listener as (message: VolatileMessage<unknown>) => void)
-    return this.share(`volatile ${this.#volatileReaders}`, noError, () => reader).subscribe(nothingPlanned)
+    return this.share(reader, noError, () => reader).subscribe(nothingPlanned)
   }
 
-  /** For the package's other doors: a store of any kind. */
+  /** For the package's other doors: a store of any kind, the same for the same key. */
   share<Snapshot extends Failing>(
-    key: string,
+    key: unknown,
     initial: Snapshot,
     make: () => Shared<Snapshot>,
   ): Store<Snapshot> {
@@ -564,7 +562,7 @@ export class Stores<Declared = unknown> {
     }
   }
 
-  #live<Kind>(key: string): Kind | undefined {
+  #live<Kind>(key: unknown): Kind | undefined {
     return this.#shared.get(key) as Kind | undefined
   }
 

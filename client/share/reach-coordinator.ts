@@ -126,14 +126,14 @@ export class Election {
   async reach(events: CoordinatorEvents): Promise<Post> {
     this.stand()
     if (this.#term === null) {
-      this.#post({ type: 'who' })
+      this.#up.postMessage({ type: 'who' } satisfies Up)
       await new Promise<void>((resolve) => {
         this.#entered = resolve
       })
     }
     this.#events = events
     const term = this.#term ?? ''
-    return (said) => this.#post({ type: 'said', term, window: this.#window, said })
+    return (said) => this.#up.postMessage({ type: 'said', term, window: this.#window, said } satisfies Up)
   }
 
   /** Idempotent. */
@@ -166,10 +166,6 @@ export class Election {
     this.#events = null
     left?.onGone()
     this.#entered()
-  }
-
-  #post(said: Up): void {
-    this.#up.postMessage(said)
   }
 }
 

@@ -398,7 +398,6 @@ export class SharedStream {
   }
 
   #reportWindows(): void {
-    this.#plannedReport?.()
     this.#plannedReport = null
     this.#current?.connection.uplink.beat({ windows: this.#countWindows() })
   }

@@ -128,6 +128,7 @@ declare class Link implements Sleeper {
   open(cursor?: string | null): void;
   get cursor(): string | null;
   publish<K extends Kind>(channel: string, kind: K, body: Bodies[K]): Draft<K> | null;
+  get channels(): readonly string[];
   get window(): string;
   send(draft: Draft): Promise<Stored> | null;
   read(channels: readonly string[], isAnew?: boolean): void;
@@ -194,7 +195,7 @@ declare class Stores<Declared = unknown> {
   presence<State>(name: AnyName<Declared, State>): PresenceStore<State>;
   onVolatile<Name extends DeclaredName<Declared>>(name: Name, listener: (message: VolatileMessage<DataOf<Declared, Name>>) => void): Off;
   onVolatile<Data>(name: AnyName<Declared, Data>, listener: (message: VolatileMessage<Data>) => void): Off;
-  share<Snapshot extends Failing>(key: string, initial: Snapshot, make: () => Shared<Snapshot>): Store<Snapshot>;
+  share<Snapshot extends Failing>(key: unknown, initial: Snapshot, make: () => Shared<Snapshot>): Store<Snapshot>;
   hold(): Off;
 }
 declare const browser: Platform;

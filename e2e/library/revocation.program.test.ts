@@ -79,6 +79,28 @@ for (const { name: mode } of modes)
     )
   })
 
+for (const { name: mode } of modes)
+  test(`over ${mode}, a user who is revoked from the only open room is let in by the others`, async (t) => {
+    let read = ['room.*']
+    const { crosswind, open } = await start(t, {
+      isSecure: true,
+      authorize: () => ({ user: 'ada', read, write: read }),
+    })
+    const ada = open({ modes: [mode], token: () => 'ada' })
+    const errors: unknown[] = []
+    ada.on('error', (error) => errors.push(error))
+    const secret = ada.channel<Said>('room.secret')
+    const refused = new Promise<{ readonly code: string }>((resolve) => void secret.on('error', resolve))
+    await secret.publish({ text: 'hello' })
+    read = ['room.general']
+    await crosswind.revoke('ada')
+    assert.equal((await refused).code, 'not-invited-there')
+    await assert.rejects(secret.publish({ text: 'late' }), { code: 'not-invited-there' })
+    await untilState(ada, ({ reason }) => errors.length > 0 || reason === 'This connection has no channels.')
+    await ada.channel<Said>('room.general').publish({ text: 'hello' })
+    assert.deepEqual(errors, [])
+  })
+
 /** Requests of one user, with a cookie or a ticket. */
 function requestsOf(
   t: TestContext,
