@@ -65,22 +65,7 @@ export function openDraftDatabase(factory: () => IDBFactory, name = 'crosswind')
   }
 
   async function request(): Promise<IDBDatabase> {
-    const asked = factory().open(name, 2)
-    asked.onupgradeneeded = ({ oldVersion }) => {
-      if (oldVersion === 0) {
-        const store = asked.result.createObjectStore(storeName, { keyPath: 'draft.id' })
-        store.createIndex('channel', 'channel')
-      }
-      asked.result.createObjectStore(keyStoreName)
-    }
-    const opened = await new Promise<IDBDatabase>((resolve, reject) => {
-      asked.onsuccess = () => resolve(asked.result)
-      asked.onerror = () => reject(asked.error)
-      asked.onblocked = () => {
-        asked.onsuccess = () => asked.result.close()
-        reject(new Error('A frozen window has the database open in an older layout.'))
-      }
-    })
+    const opened = await oneByOne(name, () => openIn(factory(), name))
     const left = () => {
       database = null
       opening = null
@@ -107,16 +92,14 @@ export function openDraftDatabase(factory: () => IDBFactory, name = 'crosswind')
    * turn.
    */
   async function within<Result>(act: (opened: IDBDatabase) => Promise<Result>): Promise<Result> {
-    return act(database ?? (await open()))
+    return act(database ?? (await inTime(open())))
   }
 
   const own: DraftDatabase = {
     onGone: nothingPlanned,
     async key(proposed) {
-      const answered = new AbortController()
-      const late = pause(patienceMs, answered.signal).then(() => Promise.reject())
       try {
-        key = await Promise.race([within((opened) => keyIn(opened, proposed)), late])
+        key = await inTime(within((opened) => keyIn(opened, proposed)))
       } catch {
         key = proposed
         // The next call finds out whether it has this key.
@@ -124,7 +107,6 @@ export function openDraftDatabase(factory: () => IDBFactory, name = 'crosswind')
         database = null
         opening = null
       }
-      answered.abort()
       return key
     },
     change: (added, removed) =>
@@ -149,6 +131,42 @@ export function openDraftDatabase(factory: () => IDBFactory, name = 'crosswind')
     },
   }
   return own
+}
+
+function openIn(factory: IDBFactory, name: string): Promise<IDBDatabase> {
+  const asked = factory.open(name, 2)
+  asked.onupgradeneeded = ({ oldVersion }) => {
+    if (oldVersion === 0) {
+      const store = asked.result.createObjectStore(storeName, { keyPath: 'draft.id' })
+      store.createIndex('channel', 'channel')
+    }
+    asked.result.createObjectStore(keyStoreName)
+  }
+  return new Promise((resolve, reject) => {
+    asked.onsuccess = () => resolve(asked.result)
+    asked.onerror = () => reject(asked.error)
+    asked.onblocked = () => {
+      asked.onsuccess = () => asked.result.close()
+      reject(new Error('A frozen window has the database open in an older layout.'))
+    }
+  })
+}
+
+/**
+ * While a page that Chromium has frozen in its back-forward cache opens a database, nobody else can. A page that
+ * holds a lock is removed from the cache when another asks for it.
+ */
+function oneByOne<Result>(name: string, act: () => Promise<Result>): Promise<Result> {
+  return navigator.locks ? navigator.locks.request(`${name} opens`, act) : act()
+}
+
+/** Rejects if it is late. */
+function inTime<Result>(asked: Promise<Result>): Promise<Result> {
+  const answered = new AbortController()
+  const late = pause(patienceMs, answered.signal).then(() =>
+    Promise.reject(new Error('The browser does not open the database.')),
+  )
+  return Promise.race([asked, late]).finally(() => answered.abort())
 }
 
 /** Adds the `proposed` key if it has none. */

@@ -12,6 +12,7 @@ import type { CrosswindProvider } from '../../client/yjs.ts'
 import { fingerprintIn } from '../../protocol/messages.ts'
 import type { Authorize } from '../../server/index.ts'
 import { type Browser, type BrowserWindow, startBrowser, until } from '../browser/browser.ts'
+import { openEditingPage } from '../browser/editing.ts'
 import { deleteDrafts, draftsKept, forgetCookies } from '../windows/page.ts'
 import { browserName } from '../windows/stage.ts'
 import { start } from './testing.ts'
@@ -361,6 +362,24 @@ test('the first windows of a user have one key, though they open at the same tim
     await Promise.all([one, other].map((window) => window.open(server.address(`user=ada${users}&drafts`))))
     for (const window of [one, other]) await until(() => window.run(isOpen), 'a window is not open')
     assert.equal(server.fingerprints().size, users)
+  }
+})
+
+test('a page that is left while it opens its database does not keep the next one from it', async (t) => {
+  const server = await serve(t)
+  // Chromium under WebDriver keeps no page that is left.
+  const { page, run, close } = await openEditingPage(browserName, 'about:blank')
+  t.after(close)
+  for (let users = 1; users <= 5; users += 1) {
+    server.isOnline(true)
+    const query = `user=bob${users}&drafts`
+    await page.goto(server.address(query))
+    await page.goto(server.address(`${query}&again`))
+    await until(() => run(isOpen), 'the window is not open')
+    server.isOnline(false)
+    await run(publish, 'kept')
+    const isKept = async () => (await run(draftsKept, server.database(`bob${users}`))) === 1
+    await until(isKept, 'the draft is not kept')
   }
 })
 

@@ -167,8 +167,8 @@ test('the client is small, and smaller over one transport or without rooms', asy
   assert.ok(sizes.sse <= 13_400)
   assert.ok(sizes.follow <= 12_400)
   assert.ok(sizes.followSse <= 10_660)
-  assert.ok(sizes.sharing <= sizes.all + 6_280)
-  assert.ok(sizes.drafts <= sizes.all + 2_960)
+  assert.ok(sizes.sharing <= sizes.all + 6_350)
+  assert.ok(sizes.drafts <= sizes.all + 3_040)
   assert.ok(sizes.stores <= sizes.all + 1_910)
 })
 
