@@ -6,7 +6,7 @@ import { testConfig } from '../../app/testing.ts'
 import { type Browser, type BrowserWindow, until } from '../browser/browser.ts'
 import { openStage, type Stage } from './stage.ts'
 
-const maxBytes = 201_000
+const maxBytes = 201_500
 
 let stage: Stage
 const browsers: Browser[] = []
