@@ -50,13 +50,18 @@ interface Modules {
   readonly 'discard.mjs': {
     discard(provider: CrosswindProvider, kept: { clearData(): Promise<void> }): Promise<void>
   }
-  readonly 'undo.mjs': { undoIn(text: Y.Text): Y.UndoManager }
+  readonly 'undo.mjs': { undoIn(text: Y.Text, ...origins: readonly unknown[]): Y.UndoManager }
   readonly 'comments.mjs': {
     addComment(text: Y.Text, from: number, to: number, words: string): string
     commentsOn(text: Y.Text): readonly Comment[]
   }
   readonly 'versions.mjs': {
     documentAt(crosswind: Crosswind, channel: string, ms: number): Promise<Y.Doc>
+    versionsOf(
+      crosswind: Pick<Crosswind, 'history'>,
+      channel: string,
+      pauseMs?: number,
+    ): Promise<readonly { readonly at: number; readonly users: readonly (string | null)[] }[]>
     restore(text: Y.Text, earlier: Y.Text): void
     restoreFragment(fragment: Y.XmlFragment, earlier: Y.XmlFragment, origin?: unknown): void
   }
@@ -303,6 +308,11 @@ test('undo takes back what its own window wrote, and nothing that another one wr
   undo.redo()
   await same()
   assert.equal(`${other}`, 'mine yours')
+  const byBinding = undoIn(text, 'binding')
+  text.doc?.transact(() => text.insert(0, 'typed '), 'binding')
+  byBinding.undo()
+  await same()
+  assert.equal(`${other}`, 'mine yours')
 })
 
 test('a comment stays at its characters in every window, and goes with them', async (t) => {
@@ -337,6 +347,21 @@ test('a document is shown as it was at a time, and its earlier text restored in 
   restore(text, window.getText('text'))
   await same()
   assert.deepEqual(other.toDelta(), [{ insert: 'first', attributes: { bold: true } }])
+})
+
+test('versions end before a pause, and name who wrote in them, once', async (t) => {
+  const { versionsOf } = await load(t, 'versions.mjs')
+  const update = (at: number, user?: string) => ({ seq: at, from: 'w', user, at, update: new Uint8Array() })
+  const updates = [update(0, 'ann'), update(5, 'bob'), update(9, 'ann'), update(19.5), update(29)]
+  const crosswind = {
+    async *history() {
+      yield* updates
+    },
+  }
+  assert.deepEqual(await versionsOf(crosswind, 'doc.1', 10), [
+    { at: 9, users: ['ann', 'bob'] },
+    { at: 29, users: [null] },
+  ])
 })
 
 test('an earlier fragment is restored with its elements, attributes and marks, and that is undone', async (t) => {
