@@ -232,14 +232,16 @@ export function includes(one: Session, other: Session): boolean {
   )
 }
 
-const askForOne = '(`npm run invite` makes one).'
+// For guests: the start of the server tells its owner how to invite.
 const sentences = {
-  'no-session': `This server is by invitation; open the link that you were given, or ask for a new one ${askForOne}`,
-  'session-expired': `Your session has ended; open your link again, or ask for a new one ${askForOne}`,
-  'invitation-invalid': `This is not an invitation to this server, or part of the link is missing; ask for a new link ${askForOne}`,
-  'invitation-expired': `This invitation has ended; ask for a new link ${askForOne}`,
-  'not-invited-there': `Your invitation does not cover this document; ask for one that does ${askForOne}`,
-  'read-only-invitation': `Your invitation lets you only read this document; ask for one that lets you write ${askForOne}`,
+  'no-session': 'This server is by invitation; open the link that you were given, or ask for a new one.',
+  'session-expired': 'Your session has ended; open your link again, or ask for a new one.',
+  'invitation-invalid':
+    'This is not an invitation to this server, or part of the link is missing; ask for a new link.',
+  'invitation-expired': 'This invitation has ended; ask for a new link.',
+  'not-invited-there': 'Your invitation does not cover this document; ask for one that does.',
+  'read-only-invitation':
+    'Your invitation lets you only read this document; ask for one that lets you write.',
   'open-access':
     'Everyone who reaches this server may read and write without an invitation; share the address, or start the server with access: invited.',
 }

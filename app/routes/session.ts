@@ -60,7 +60,7 @@ export function mountSession(router: Router, access: Access): void {
 }
 
 const otherSession =
-  'This browser already has a session here, which allows something that this link does not; confirm that the link replaces it (POST), or keep it.'
+  'This browser already has a session here, which allows something that this link does not; confirm that the link replaces it, or keep it.'
 
 function enter(ctx: ParameterizedContext, { session, setCookies }: Entry): Session {
   if (setCookies.length > 0) ctx.set('Set-Cookie', [...setCookies])
