@@ -146,8 +146,11 @@ export interface CaughtUp extends Omit<CatchUp, 'messages'> {
   readonly deliveries: readonly Delivery[]
 }
 
-/** Of messages that supersede others, in one read: each takes a few ms. */
-export const maxPortions = 10
+/** Of messages that supersede others, in one read; each takes a few ms, and a turn of its own. */
+export const maxPortions = 100
+
+/** Lets others have their turn of the event loop. */
+export const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 const maxKept = 500
 const maxCharacters = 4_000_000
@@ -228,6 +231,7 @@ export class RecentDeliveries {
       deliveries.some(({ series }) => series !== null);
       portions += 1
     ) {
+      await turn()
       found = await log.read(found.reached, channels)
       const more = this.deliveriesOf(found)
       deliveries = found.recovered ? newestDeliveries([...deliveries, ...more]) : more

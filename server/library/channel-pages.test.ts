@@ -75,11 +75,10 @@ test('a cursor of another log, or from after the end, is not recovered', async (
     assert.deepEqual(await read('quiet', cursor), [false, [1, 2], 2])
 })
 
-test('of messages that supersede others, a client reads the newest of each series alone, in larger portions', async () => {
+test('of messages that supersede others, a client reads the newest of each series alone, over all that is kept', async () => {
   const { publish, readNewest } = await openLog(10_000)
   await publish('busy', 1, 5700)
-  assert.deepEqual(await readNewest('busy', 'start', 3), [true, [4998, 4999, 5000], 5000])
-  assert.deepEqual(await readNewest('busy', 'life1:5000', 3), [true, [5698, 5699, 5700], 5700])
+  assert.deepEqual(await readNewest('busy', 'start', 3), [true, [5698, 5699, 5700], 5700])
   assert.deepEqual(await readNewest('busy', 'life1:5698', 3), [true, [5699, 5700], 5700])
   const [, all, reached] = await readNewest('busy', 'start')
   assert.deepEqual([all.length, reached], [500, 500], 'without series')

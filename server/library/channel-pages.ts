@@ -1,8 +1,8 @@
 // Reads a channel's history in portions.
 
-import { type Cursor, type Kind, type Message, parseCursor } from '../../protocol/messages.ts'
+import { type Cursor, estimateLength, type Kind, type Message, parseCursor } from '../../protocol/messages.ts'
 import { Refusal } from '../../protocol/refusal.ts'
-import { maxPortions, newestOfEach } from '../hub/delivery.ts'
+import { maxPortions, newestOfEach, turn } from '../hub/delivery.ts'
 import type { Log } from '../log/log.ts'
 
 export interface Page {
@@ -11,8 +11,8 @@ export interface Page {
   readonly cursor: Cursor
   /** False if messages after the given cursor are gone: these begin with the oldest that can be read. */
   readonly recovered: boolean
-  /** Read, too, but not among the messages: later ones supersede them. */
-  readonly superseded?: readonly Message[]
+  /** Characters of messages that were read, too, but are superseded. */
+  readonly superseded?: number
 }
 
 /**
@@ -87,19 +87,23 @@ async function readNewest(
   { isWhole, seriesOf }: Reading,
 ): Promise<Page> {
   let page = await readPage(log, channel, from, isWhole)
-  const all = [...page.messages]
+  let superseded = 0
   const isSeries = (message: Message) => seriesOf(message) !== null
   for (let portions = 1; portions < maxPortions && page.messages.some(isSeries); portions += 1) {
+    await turn()
     const next = await readPage(log, channel, page.cursor, isWhole)
     // The reader learns of a gap when it reads on.
-    if (!next.recovered) break
-    all.push(...next.messages)
-    page = { ...next, recovered: page.recovered }
+    if (!next.recovered || next.cursor.seq === page.cursor.seq) break
+    const all = [...page.messages, ...next.messages]
+    const messages = newestOfEach(all, seriesOf)
+    superseded += charactersOf(all) - charactersOf(messages)
+    page = { messages, cursor: next.cursor, recovered: page.recovered }
   }
-  const messages = newestOfEach(all, seriesOf)
-  const newest = new Set(messages)
-  return { ...page, messages, superseded: all.filter((message) => !newest.has(message)) }
+  return { ...page, superseded }
 }
+
+export const charactersOf = (messages: readonly Message[]): number =>
+  messages.reduce((sum, { body }) => sum + estimateLength(body), 0)
 
 interface Reading {
   /** Whether older messages are joined. */

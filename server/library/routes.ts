@@ -1,6 +1,6 @@
 // The endpoints beside the transports: tickets, the clock, and a channel's past.
 
-import { estimateLength, formatCursor, type Message } from '../../protocol/messages.ts'
+import { formatCursor } from '../../protocol/messages.ts'
 import { Refusal } from '../../protocol/refusal.ts'
 import { rulesFor } from '../channels/channel-type.ts'
 import type { EngineSettings } from '../config/engine-settings.ts'
@@ -16,7 +16,7 @@ import { answerParts } from '../transports/answers.ts'
 import { connectionOf } from '../transports/body-reader.ts'
 import { parseJson } from '../transports/intake.ts'
 import { type Mounting, queryOf } from '../transports/transport.ts'
-import { type EarlierPage, type Page, pageAfter, pageBefore, wholeOf } from './channel-pages.ts'
+import { charactersOf, type EarlierPage, type Page, pageAfter, pageBefore, wholeOf } from './channel-pages.ts'
 import type { Channels } from './channels.ts'
 
 /** Equal to the limit of a request's headers, which can also carry a token. */
@@ -71,7 +71,7 @@ export function mountRoutes(
                 seriesOf: (message) => seriesOf(message, rulesFor(channels.typeOf, name, message.kind)),
               }))
     const characters = charactersOf(page.messages)
-    const superseded = 'superseded' in page ? charactersOf(page.superseded ?? []) : 0
+    const superseded = 'superseded' in page ? (page.superseded ?? 0) : 0
     readingRate.charge(connection, characters + superseded)
     grantOf(ctx).mustLast(timers.now())
     ctx.set('Cache-Control', 'no-store')
@@ -79,9 +79,6 @@ export function mountRoutes(
     answerParts(ctx, budget, characters, () => textOf(page, limits.channelsPerWindow))
   })
 }
-
-const charactersOf = (messages: readonly Message[]) =>
-  messages.reduce((sum, { body }) => sum + estimateLength(body), 0)
 
 /** As JSON, in pieces. */
 function* textOf(page: Page | EarlierPage, channelsPerStream: number): Generator<string> {
