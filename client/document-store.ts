@@ -1,8 +1,8 @@
 // The door for documents in user interfaces: a Yjs document and its provider as a value that changes.
 
 import * as Y from 'yjs'
-import { type Opened, Shared, type Store, type StoreError, type Stores } from './stores.ts'
-import { RefusedError } from './transports/transport.ts'
+import { type Opened, Shared, type Store, type Stores } from './stores.ts'
+import { type ClientError, RefusedError } from './transports/transport.ts'
 import { CrosswindProvider, type SaveState } from './yjs.ts'
 
 export interface DocumentSnapshot {
@@ -19,7 +19,7 @@ export interface DocumentSnapshot {
    * Why the newest changes were refused, the document cannot be read, or the application refuses this client;
    * null if none of these is so. A lost connection is no error.
    */
-  readonly error: StoreError | null
+  readonly error: ClientError | null
 }
 
 const noDocument: DocumentSnapshot = {
@@ -43,7 +43,7 @@ class SharedDocument extends Shared<DocumentSnapshot> {
     const doc = new Y.Doc()
     // A provider of a given connection needs no address.
     const provider = new CrosswindProvider('', this.#name, doc, { connection })
-    let failure: StoreError | null = null
+    let failure: ClientError | null = null
     const show = () => {
       const { synced: isSynced, saveState, mayWrite, refused } = provider
       if (isSynced) failure = null
@@ -52,7 +52,7 @@ class SharedDocument extends Shared<DocumentSnapshot> {
     for (const event of ['status', 'sync', 'save-state', 'refused'] as const) provider.on(event, show)
     provider.on('connection-error', (error) => {
       // Otherwise the connection was lost, and will be opened again.
-      if (error instanceof RefusedError || !provider.shouldConnect) failure = error as StoreError
+      if (error instanceof RefusedError || !provider.shouldConnect) failure = error
       show()
     })
     provider.on('discarded', () => {

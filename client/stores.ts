@@ -17,7 +17,7 @@ import type {
 import { attempt, type Off } from './listeners.ts'
 import type { Outbox, OutboxListener } from './outbox.ts'
 import { dataOf } from './room.ts'
-import { RefusedError } from './transports/transport.ts'
+import { type ClientError, RefusedError } from './transports/transport.ts'
 
 /** A value that changes, as `useSyncExternalStore` of React and Svelte take it. Its methods are bound. */
 export interface Store<Snapshot> {
@@ -46,9 +46,6 @@ export interface PendingMessage<Sent> {
   readonly error?: RefusedError | undefined
 }
 
-/** `code` is that of a `RefusedError`; absent if the reason is another, such as a name that no channel can have. */
-export type StoreError = Error & { readonly code?: RefusedError['code'] | undefined }
-
 export interface ChannelSnapshot<Data, Sent = Data> {
   /** `loading` until the newest messages have come; `failed` if the channel cannot be read, or no longer. */
   readonly status: 'loading' | 'ready' | 'failed'
@@ -59,7 +56,7 @@ export interface ChannelSnapshot<Data, Sent = Data> {
   /** Whether the server may have messages before these. */
   readonly hasEarlier: boolean
   /** Why it failed; null if it has not. */
-  readonly error: StoreError | null
+  readonly error: ClientError | null
 }
 
 export interface ChannelStore<Data, Sent = Data> extends Store<ChannelSnapshot<Data, Sent>> {
@@ -97,7 +94,7 @@ export interface PresenceSnapshot<State> {
   readonly states: ReadonlyMap<string, State>
   readonly users: ReadonlyMap<string, string>
   /** Why the newest state was refused, or the channel cannot be read; null if all is well. */
-  readonly error: StoreError | null
+  readonly error: ClientError | null
 }
 
 export interface PresenceStore<State, Own = State> extends Store<PresenceSnapshot<State>> {
@@ -107,7 +104,7 @@ export interface PresenceStore<State, Own = State> extends Store<PresenceSnapsho
 
 export interface ConnectionSnapshot extends ConnectionState {
   /** Why the application refuses this client; null if it does not. */
-  readonly error: StoreError | null
+  readonly error: ClientError | null
 }
 
 export interface ConnectionStore extends Store<ConnectionSnapshot> {
@@ -119,7 +116,7 @@ export interface ConnectionStore extends Store<ConnectionSnapshot> {
 export type Opened = Channels & Pick<Crosswind, 'open'>
 
 interface Failing {
-  readonly error: StoreError | null
+  readonly error: ClientError | null
 }
 
 /** What the stores of one name share while somebody subscribes, and until the next turn. */
@@ -162,7 +159,7 @@ export abstract class Shared<Snapshot extends Failing> {
     try {
       this.begin(connect())
     } catch (error) {
-      this.fail(error as StoreError)
+      this.fail(error as ClientError)
     }
   }
 
@@ -189,7 +186,7 @@ export abstract class Shared<Snapshot extends Failing> {
 
   protected abstract begin(connection: Opened): void
 
-  protected fail(error: StoreError): void {
+  protected fail(error: ClientError): void {
     this.change({ error } as Partial<Snapshot>)
   }
 }
@@ -345,7 +342,7 @@ class ChannelList extends Shared<ChannelSnapshot<unknown>> {
     super.end()
   }
 
-  protected override fail(error: StoreError): void {
+  protected override fail(error: ClientError): void {
     this.#forget({ status: 'failed', error })
   }
 }
@@ -386,7 +383,7 @@ class PresenceList extends Shared<PresenceSnapshot<unknown>> {
     this.#presence?.set(state)
   }
 
-  protected override fail(error: StoreError): void {
+  protected override fail(error: ClientError): void {
     this.#presence = null
     this.change({ ...nobody, error })
   }

@@ -13,6 +13,7 @@ import {
   type RefusedError,
 } from './follow.ts'
 import { attempt, report } from './listeners.ts'
+import type { ClientError } from './transports/transport.ts'
 import { AwarenessBridge } from './yjs/awareness-bridge.ts'
 import { type DocumentStart, DocumentSync, type SaveState } from './yjs/document-sync.ts'
 
@@ -40,7 +41,8 @@ interface ProviderEvents {
   synced: [isSynced: boolean]
   /** The event is null if this side closed. */
   'connection-close': [event: { readonly reason: string } | null, provider: CrosswindProvider]
-  'connection-error': [error: unknown, provider: CrosswindProvider]
+  /** A refusal has a code; without one, the connection was lost, and `status` tells when it is back. */
+  'connection-error': [error: ClientError, provider: CrosswindProvider]
   saved: [isSaved: boolean]
   'save-state': [state: SaveState]
   refused: [error: RefusedError]
@@ -317,7 +319,8 @@ export class CrosswindProvider {
   }
 
   #tellError(error: unknown): void {
-    if (this.#listeners.get('connection-error')?.size) this.#emit('connection-error', error, this)
+    if (this.#listeners.get('connection-error')?.size)
+      this.#emit('connection-error', error as ClientError, this)
     else report(error)
   }
 

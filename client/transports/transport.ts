@@ -138,6 +138,12 @@ export class RefusedError extends Error {
   }
 }
 
+/**
+ * `code` is that of a `RefusedError`; absent where the reason is another, such as a lost connection, or a name that no
+ * channel can have.
+ */
+export type ClientError = Error & { readonly code?: RefusedCode | undefined }
+
 /** The server is overloaded; it accepted neither this draft nor any sent after it. */
 export class BusyError extends Error {
   readonly retryAfterMs: number

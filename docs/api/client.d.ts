@@ -11,7 +11,7 @@ declare abstract class Shared<Snapshot extends Failing> {
   end(): void;
   protected change(part: Partial<Snapshot>): void;
   protected abstract begin(connection: Opened): void;
-  protected fail(error: StoreError): void;
+  protected fail(error: ClientError): void;
 }
 declare class BusyError extends Error {
   readonly retryAfterMs: number;
@@ -393,7 +393,7 @@ declare namespace statistics_d_exports {
   export { Interval, criticalT, differenceOfMeans, holm, intervalAround, mean, meanOfClusters, meanOfRatios, standardDeviation, twoSidedP };
 }
 declare namespace stores_d_exports {
-  export { ChannelOptions, ChannelSnapshot, ChannelStore, ConnectionSnapshot, ConnectionStore, Opened, PendingMessage, PresenceSnapshot, PresenceStore, Shared, Store, StoreError, Stores };
+  export { ChannelOptions, ChannelSnapshot, ChannelStore, ConnectionSnapshot, ConnectionStore, Opened, PendingMessage, PresenceSnapshot, PresenceStore, Shared, Store, Stores };
 }
 declare namespace transports_d_exports {
   export { BusyError, Closing, Connection, Http, HttpError, OpenTransport, Opening, Platform, RefusedError, Send, Transports, WebTransport, asClosing, askClock, browser, browserTimers, fingerprintOf, lackingTransports, limitToSlots, newKey, newName, now, openEventsBy, transportsByName, transportsOver };
@@ -471,7 +471,7 @@ interface ChannelSnapshot<Data, Sent = Data> {
   readonly messages: readonly RoomMessage<Data>[];
   readonly pending: readonly PendingMessage<Sent>[];
   readonly hasEarlier: boolean;
-  readonly error: StoreError | null;
+  readonly error: ClientError | null;
 }
 interface ChannelStore<Data, Sent = Data> extends Store<ChannelSnapshot<Data, Sent>> {
   publish(data: Sent): Promise<{
@@ -526,7 +526,7 @@ interface ConnectOptions {
   readonly debug?: typeof Link | undefined;
 }
 interface ConnectionSnapshot extends ConnectionState {
-  readonly error: StoreError | null;
+  readonly error: ClientError | null;
 }
 interface ConnectionState extends Partial<LinkState> {
   readonly mode: string;
@@ -567,7 +567,7 @@ interface DocumentSnapshot {
   readonly isSynced: boolean;
   readonly saveState: SaveState;
   readonly mayWrite: boolean | null;
-  readonly error: StoreError | null;
+  readonly error: ClientError | null;
 }
 interface DocumentStart {
   readonly messages: readonly Message[];
@@ -640,7 +640,7 @@ interface Exchange {
   readonly returnedAt: number;
 }
 interface Failing {
-  readonly error: StoreError | null;
+  readonly error: ClientError | null;
 }
 interface Follower {
   readonly from?: string | undefined;
@@ -886,7 +886,7 @@ interface Presence<State = unknown, Own = State> {
 interface PresenceSnapshot<State> {
   readonly states: ReadonlyMap<string, State>;
   readonly users: ReadonlyMap<string, string>;
-  readonly error: StoreError | null;
+  readonly error: ClientError | null;
 }
 interface PresenceStore<State, Own = State> extends Store<PresenceSnapshot<State>> {
   set(state: Own | null): void;
@@ -900,7 +900,7 @@ interface ProviderEvents {
   'connection-close': [event: {
     readonly reason: string;
   } | null, provider: CrosswindProvider];
-  'connection-error': [error: unknown, provider: CrosswindProvider];
+  'connection-error': [error: ClientError, provider: CrosswindProvider];
   saved: [isSaved: boolean];
   'save-state': [state: SaveState];
   refused: [error: RefusedError];
@@ -1058,6 +1058,9 @@ type Asked = Pick<Connection, 'uplink' | 'opening' | 'overdueMs'>;
 type ByHttp<Place> = Readonly<Record<HttpVersion, Place> & Partial<Record<WindowHttp, Place>>>;
 type ByeCode = keyof typeof byeCodes;
 type Cancel = () => void;
+type ClientError = Error & {
+  readonly code?: RefusedCode | undefined;
+};
 type Clock = () => number;
 type ClockEstimate = ReturnType<typeof createClockEstimate>;
 type ConnectionEvents = {
@@ -1127,9 +1130,6 @@ type Share = (typeof shareNames)[number];
 type StateOf<Declared, Name> = RuleOf<Declared, Name> extends {
   readonly presence: Typed<infer _Input, infer Output>;
 } ? Output : unknown;
-type StoreError = Error & {
-  readonly code?: RefusedError['code'] | undefined;
-};
 type TransportName = (typeof transportNames)[number];
 type Transports = Readonly<Record<TransportName, WebTransport>>;
 type VolatileMessage<Data> = Omit<JsonMessage<Exclude<Data, undefined>>, 'seq' | 'acceptedAt' | 'cursor' | 'changedAt'>;

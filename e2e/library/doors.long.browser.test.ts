@@ -28,6 +28,13 @@ async function bundle(from: Pick<BuildOptions, 'entryPoints' | 'stdin' | 'alias'
   return outputFiles[0]?.contents ?? assert.fail()
 }
 
+async function offlineWorker(): Promise<Uint8Array> {
+  const guide = await readFile(join(import.meta.dirname, '../../docs/yjs.md'))
+  const [, worker = assert.fail('there is no worker')] =
+    /\/\/ service-worker\.js\n(.*?)```/s.exec(`${guide}`) ?? []
+  return Buffer.from(worker)
+}
+
 /** The example in docs/yjs.md, with the sources in place of the packages. */
 async function offlineExample(): Promise<Uint8Array> {
   const guide = await readFile(join(import.meta.dirname, '../../docs/yjs.md'), 'utf8')
@@ -59,6 +66,7 @@ before(async () => {
     '/page.js': await bundle({ entryPoints: ['doors-page.ts'] }),
     '/worker.js': await bundle({ entryPoints: ['../../client/shared-worker.ts'] }),
     '/example.js': await offlineExample(),
+    '/service-worker.js': await offlineWorker(),
   }
   browser = await startBrowser({ name: browserName })
 })
@@ -516,6 +524,20 @@ test('a page that ends before it has its key sends what was typed in its documen
   const server = await serve(t)
   await server.open('user=ada&doc&drafts&leaves=ab')
   await until(async () => (await server.text()) === 'ab', 'not all is stored')
+})
+
+test('a page that ends at once sends what was typed past the service worker of docs/yjs.md', async (t) => {
+  const server = await serve(t)
+  const window = await server.open('user=ada')
+  await window.run(() => navigator.serviceWorker.register('/service-worker.js'))
+  await window.run(() => navigator.serviceWorker.ready.then(() => undefined))
+  let all = ''
+  for (const letter of 'abcdefgh') {
+    all = letter + all
+    await window.open(server.address(`user=ada&doc&drafts&leaves=${letter}`))
+    await until(async () => (await server.text()).length === all.length, `${letter} is not stored`)
+  }
+  await window.close()
 })
 
 test('a page that ends before its stream is open, or between two, sends what was typed', async (t) => {

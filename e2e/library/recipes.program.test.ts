@@ -46,7 +46,9 @@ interface Modules {
   readonly 'save-line.mjs': {
     saveLine(document: { readonly saveState: SaveState; readonly error: unknown }): string
   }
-  readonly 'may-write.mjs': { mayWriteNow(provider: CrosswindProvider, user: string): boolean }
+  readonly 'may-write.mjs': {
+    mayWriteNow(provider: CrosswindProvider, user: string, atFirst?: boolean): boolean
+  }
   readonly 'discard.mjs': {
     discard(provider: CrosswindProvider, kept: { clearData(): Promise<void> }): Promise<void>
   }
@@ -273,6 +275,7 @@ test('while nobody has told who may write, what was told last holds, for its use
   const { provider, open, demote } = await startWriter(t)
   const unknown = open()
   assert.deepEqual([unknown.mayWrite, mayWriteNow(unknown, 'ann')], [null, false])
+  assert.equal(mayWriteNow(unknown, 'ann', true), true)
   assert.equal(mayWriteNow(provider, 'ann'), true)
   assert.deepEqual([mayWriteNow(unknown, 'ann'), mayWriteNow(unknown, 'bob')], [true, false])
   await demote()
@@ -502,7 +505,7 @@ test('what is sealed passes as bytes, and only its key opens it', async (t) => {
   await assert.rejects(unseal(other, bytes))
 })
 
-test('a program changes a document beside what windows wrote, and waits until that is stored', async (t) => {
+test('a program changes a document beside what windows wrote, also one that had to wait for the server', async (t) => {
   const { edit } = await load(t, 'edit.mjs')
   const { crosswind, origin, provide } = await startDocuments(t)
   const ann = provide()
@@ -512,6 +515,14 @@ test('a program changes a document beside what windows wrote, and waits until th
   const platform = createNodePlatform(connectHttp('1.1', origin, null))
   t.after(() => platform.close())
   const change = (doc: Y.Doc) => doc.getText('text').insert(3, ' and a program')
-  await edit(`${origin}/realtime`, 'doc.1', change, { platform })
+  let asked = 0
+  const losing = {
+    ...platform,
+    send(...request: Parameters<typeof platform.send>) {
+      asked += 1
+      return asked > 2 ? platform.send(...request) : Promise.reject(new Error('The server is away.'))
+    },
+  }
+  await edit(`${origin}/realtime`, 'doc.1', change, { platform: losing })
   assert.equal(`${(await crosswind.document('doc.1')).getText('text')}`, 'Ann and a program')
 })

@@ -121,6 +121,8 @@ function fileOf({ code, page, line, language }: Found): string {
 
 /** Errors of samples in JavaScript that in TypeScript would name types. */
 const untyped = [
+  // TypeScript has the types of a worker's events only without those of a page.
+  /^service-worker\.mts\S* error TS\d+: .*(Property '(addRoutes|waitUntil|request|respondWith)'|'event')/,
   // The application's own data and sessions.
   /error TS2339: Property '(text|session)' does not exist on type '(unknown|IncomingMessage|RawServerDefault|.*Request.*)'/,
   /error TS2698: Spread types may only be created from object types/,
