@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { mode } from '../testing.ts'
-import { createPostUplink, sendLast } from './http.ts'
+import { askClock, createPostUplink, sendLast } from './http.ts'
 import type { Reply } from './send.ts'
 
 interface Asked {
@@ -30,7 +30,7 @@ function openUplink() {
       asked.push({
         path: new URL(address).pathname,
         body,
-        async answer(status = 200) {
+        async answer(status = 204) {
           resolve({ status, text: '', receivedAt: 0 })
           await turn()
         },
@@ -165,4 +165,29 @@ test('such a request has the first drafts that fit into 64 KiB of UTF-8, and non
   const wide = 'ß'.repeat(20_000)
   assert.deepEqual(lastOf([wide, wide]).texts, [wide])
   assert.equal(lastOf(['x'.repeat(70_000), 'small']).requests, 0)
+})
+
+test('an answer that was cut off is none: a message is not stored by it, and no clock is read from it', async () => {
+  const { uplink, asked } = openUplink()
+  const sent = uplink.send({
+    id: 'w1-1',
+    channel: 'main',
+    kind: 'json',
+    from: 'w1',
+    at: 0,
+    body: { data: 1 },
+  })
+  await asked[0]?.answer(200)
+  await assert.rejects(sent)
+  const frames: unknown[] = []
+  const opening = {
+    base: 'https://server',
+    query: new URLSearchParams(),
+    onFrame: (frame: unknown) => frames.push(frame),
+  }
+  const { promise, resolve } = Promise.withResolvers<Reply>()
+  askClock(opening, { send: () => promise })
+  resolve({ status: 200, text: '', receivedAt: 0 })
+  await turn()
+  assert.deepEqual(frames, [])
 })

@@ -64,11 +64,11 @@ export class Http {
   }
 
   /** `receivedAt`: before the JSON is parsed; ms since the epoch. */
-  async get<Answer>(path: string): Promise<{ readonly answer: Answer; readonly receivedAt: number }> {
+  get<Answer>(path: string): Promise<{ readonly answer: Answer; readonly receivedAt: number }> {
     return this.#ask('GET', path)
   }
 
-  /** Resolves to null for an empty answer. */
+  /** Resolves to null for an answer without content (204). */
   async post<Answer>(path: string, content?: object): Promise<Answer | null> {
     return (await this.#ask<Answer | null>('POST', path, content)).answer
   }
@@ -77,8 +77,9 @@ export class Http {
     const body = content ? JSON.stringify(content) : null
     const reply = await this.#send(method, `${this.#base}${path}`, body, this.#limits)
     const { status, text, receivedAt } = reply
-    const answer: Answer | undefined = jsonIn(text)
-    if (answer !== undefined && status >= 200 && status < 300) return { answer, receivedAt }
+    const answer: Answer = jsonIn(text)
+    // Anything else is of another program, or cut off.
+    if (status === 204 || (answer && status < 300)) return { answer, receivedAt }
     throw new HttpError(reply)
   }
 }
