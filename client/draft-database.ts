@@ -2,7 +2,6 @@
 
 import type { Draft } from '../protocol/messages.ts'
 import { nothingPlanned } from '../protocol/time.ts'
-import { pause } from './browser-services.ts'
 
 /** A draft that the server has not stored. */
 export interface UnstoredDraft {
@@ -92,14 +91,14 @@ export function openDraftDatabase(factory: () => IDBFactory, name = 'crosswind')
    * turn.
    */
   async function within<Result>(act: (opened: IDBDatabase) => Promise<Result>): Promise<Result> {
-    return act(database ?? (await inTime(open())))
+    return act(database ?? (await open()))
   }
 
   const own: DraftDatabase = {
     onGone: nothingPlanned,
     async key(proposed) {
       try {
-        key = await inTime(within((opened) => keyIn(opened, proposed)))
+        key = await within((opened) => keyIn(opened, proposed))
       } catch {
         key = proposed
         // The next call finds out whether it has this key.
@@ -135,6 +134,12 @@ export function openDraftDatabase(factory: () => IDBFactory, name = 'crosswind')
 
 function openIn(factory: IDBFactory, name: string): Promise<IDBDatabase> {
   const asked = factory.open(name, 2)
+  const { promise, resolve, reject } = Promise.withResolvers<IDBDatabase>()
+  const giveUp = (sentence: string) => {
+    asked.onsuccess = () => asked.result.close()
+    reject(new Error(sentence))
+  }
+  const timer = setTimeout(giveUp, patienceMs, 'The browser does not open the database.')
   asked.onupgradeneeded = ({ oldVersion }) => {
     if (oldVersion === 0) {
       const store = asked.result.createObjectStore(storeName, { keyPath: 'draft.id' })
@@ -142,14 +147,10 @@ function openIn(factory: IDBFactory, name: string): Promise<IDBDatabase> {
     }
     asked.result.createObjectStore(keyStoreName)
   }
-  return new Promise((resolve, reject) => {
-    asked.onsuccess = () => resolve(asked.result)
-    asked.onerror = () => reject(asked.error)
-    asked.onblocked = () => {
-      asked.onsuccess = () => asked.result.close()
-      reject(new Error('A frozen window has the database open in an older layout.'))
-    }
-  })
+  asked.onsuccess = () => resolve(asked.result)
+  asked.onerror = () => reject(asked.error)
+  asked.onblocked = () => giveUp('A frozen window has the database open in an older layout.')
+  return promise.finally(() => clearTimeout(timer))
 }
 
 /**
@@ -157,16 +158,7 @@ function openIn(factory: IDBFactory, name: string): Promise<IDBDatabase> {
  * holds a lock is removed from the cache when another asks for it.
  */
 function oneByOne<Result>(name: string, act: () => Promise<Result>): Promise<Result> {
-  return navigator.locks ? navigator.locks.request(`${name} opens`, act) : act()
-}
-
-/** Rejects if it is late. */
-function inTime<Result>(asked: Promise<Result>): Promise<Result> {
-  const answered = new AbortController()
-  const late = pause(patienceMs, answered.signal).then(() =>
-    Promise.reject(new Error('The browser does not open the database.')),
-  )
-  return Promise.race([asked, late]).finally(() => answered.abort())
+  return navigator.locks ? navigator.locks.request(name, act) : act()
 }
 
 /** Adds the `proposed` key if it has none. */

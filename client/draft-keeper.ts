@@ -18,6 +18,8 @@ interface DraftKeeperParts {
   readonly timers: Timers
   /** If true, saves the remaining drafts for another window when the outbox closes; otherwise writes nothing then. */
   readonly savesOnClose: boolean
+  /** What it shares with the user's other windows. */
+  readonly shared?: SharedDrafts
 }
 
 /** The browser's copy of a draft. */
@@ -34,7 +36,7 @@ interface Copy {
 const saveDelayMs = 250
 
 export class DraftKeeper implements OutboxKeeper {
-  declare shared?: SharedDrafts
+  readonly shared: SharedDrafts | undefined
   readonly #outbox: Outbox
   readonly #parts: DraftKeeperParts
   /** By id, including drafts that have ended, until their copies are removed. */
@@ -47,6 +49,7 @@ export class DraftKeeper implements OutboxKeeper {
   constructor(outbox: Outbox, parts: DraftKeeperParts) {
     this.#outbox = outbox
     this.#parts = parts
+    this.shared = parts.shared
     parts.store.onGone = () => this.#saveAgain()
     outbox.keeper = this
   }

@@ -78,8 +78,8 @@ export function keptDrafts({ user, onRefused = (_, error) => reportError(error) 
             // Before messages that this window published meanwhile.
             onLeft: (drafts) => keeper.adopt(drafts, true),
           })
-          const keeper = new DraftKeeper(outbox, { window, timers, store, savesOnClose: true })
-          keeper.shared = { open, news }
+          const shared = { open, news }
+          const keeper = new DraftKeeper(outbox, { window, timers, store, savesOnClose: true, shared })
           void store.look()
           return outbox
         },

@@ -512,7 +512,10 @@ export class Channels {
 
   async #askForTicket(): Promise<void> {
     const { token: tokenNow, renewSession } = this.#options
-    if (renewSession) return void (await renewSession())
+    if (renewSession) {
+      await renewSession()
+      return
+    }
     if (!tokenNow) return
     const given = { token: await tokenNow() }
     this.#token = given.token

@@ -57,7 +57,7 @@ export class LinkClock {
   #connection: Asked | null = null
   #isResting = false
   /** The estimate is of the connection before. */
-  #isOfBefore = false
+  #isStale = false
   #begunAt = 0
   #pauseMs = 0
   #askedAt: number | null = null
@@ -100,7 +100,7 @@ export class LinkClock {
     this.#behindMs = null
     this.#stopLag()
     if (!connection) return
-    this.#isOfBefore = true
+    this.#isStale = true
     this.#restart()
     this.#reading = this.#estimated() ?? this.#reading
     this.lag.welcomed(at, receivedAt)
@@ -129,8 +129,8 @@ export class LinkClock {
     // Ignores answers to requests from before the restart: the clock may have jumped since.
     if (sent < this.#begunAt) return
     this.#askedAt = null
-    if (this.#isOfBefore) this.#estimate.forget()
-    this.#isOfBefore = false
+    if (this.#isStale) this.#estimate.forget()
+    this.#isStale = false
     this.#estimate.take({ sentAt: sent, receivedAt: received, answeredAt: at, returnedAt })
     this.#report()
   }
@@ -180,7 +180,7 @@ export class LinkClock {
   }
 
   #lagNow(): number | null {
-    if (!this.#connection || !this.#reading || this.#isOfBefore) return null
+    if (!this.#connection || !this.#reading || this.#isStale) return null
     return this.lag.ms(this.#timers.now(), this.#reading, this.#connection.overdueMs)
   }
 

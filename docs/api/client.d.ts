@@ -75,7 +75,7 @@ declare class CrosswindProvider {
 }
 declare class DraftKeeper implements OutboxKeeper {
   #private;
-  shared?: SharedDrafts;
+  readonly shared: SharedDrafts | undefined;
   constructor(outbox: Outbox, parts: DraftKeeperParts);
   get state(): {
     persisted: number;
@@ -594,6 +594,7 @@ interface DraftKeeperParts {
   readonly store: Pick<DraftStore, 'write' | 'look' | 'close' | 'onGone'>;
   readonly timers: Timers;
   readonly savesOnClose: boolean;
+  readonly shared?: SharedDrafts;
 }
 interface DraftRecord extends UnstoredDraft {
   readonly channel: string;

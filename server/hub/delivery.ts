@@ -149,6 +149,9 @@ export interface CaughtUp extends Omit<CatchUp, 'messages'> {
 /** Of messages that supersede others, in one read; each takes a few ms, and a turn of its own. */
 export const maxPortions = 100
 
+/** Characters of what is left of them; beyond it, the reader reads on. */
+export const maxLeft = 1_000_000
+
 /** Lets others have their turn of the event loop. */
 export const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
@@ -228,7 +231,8 @@ export class RecentDeliveries {
       portions < maxPortions &&
       found.recovered &&
       found.reached.seq < found.head.seq &&
-      deliveries.some(({ series }) => series !== null);
+      deliveries.some(({ series }) => series !== null) &&
+      bytesHeldBy(deliveries) < 2 * maxLeft;
       portions += 1
     ) {
       await turn()

@@ -10,7 +10,7 @@ import { createSqliteLog } from '../log/sqlite-log.ts'
 import { pageAfter, readPage } from './channel-pages.ts'
 
 async function openLog(messages: number) {
-  const limits = { ...ampleLimits, messages }
+  const limits = { ...ampleLimits, messages, bytes: 10_000_000 }
   let time = 0
   const log = createMemoryLog({
     epoch: 'life1',
@@ -19,10 +19,11 @@ async function openLog(messages: number) {
     now: () => time,
     onFailure: (error) => assert.fail(`${error}`),
   })
-  async function publish(channel: string, from: number, to: number): Promise<void> {
+  async function publish(channel: string, from: number, to: number, characters = 0): Promise<void> {
+    const text = 'x'.repeat(characters)
     for (let n = from; n <= to; n += 1)
       await log.append(
-        { id: `w-${channel}${n}`, channel, kind: 'json', from: 'w', at: 0, body: { data: n } },
+        { id: `w-${channel}${n}`, channel, kind: 'json', from: 'w', at: 0, body: { data: [n, text] } },
         0,
       )
   }
@@ -33,10 +34,16 @@ async function openLog(messages: number) {
   const advance = (ms: number) => {
     time += ms
   }
-  /** As a client reads, of a channel whose messages belong to `count` series, or to none. */
-  const readNewest = async (channel: string, after: string, count = 0) => {
-    const seriesOf = ({ body }: Message) =>
-      count > 0 ? String((body as { data: number }).data % count) : null
+  /** As a client reads, of a channel whose messages, by their count, belong to these series. */
+  const readNewest = async (
+    channel: string,
+    after: string,
+    seriesAt: (count: number) => number | null = () => null,
+  ) => {
+    const seriesOf = ({ body }: Message) => {
+      const series = seriesAt((body as { data: [number] }).data[0])
+      return series === null ? null : String(series)
+    }
     const page = await pageAfter(log, channel, after, { isWhole: false, seriesOf })
     return [page.recovered, page.messages.map(({ seq }) => seq), page.cursor.seq] as const
   }
@@ -78,17 +85,28 @@ test('a cursor of another log, or from after the end, is not recovered', async (
 test('of messages that supersede others, a client reads the newest of each series alone, over all that is kept', async () => {
   const { publish, readNewest } = await openLog(10_000)
   await publish('busy', 1, 5700)
-  assert.deepEqual(await readNewest('busy', 'start', 3), [true, [5698, 5699, 5700], 5700])
-  assert.deepEqual(await readNewest('busy', 'life1:5698', 3), [true, [5699, 5700], 5700])
+  assert.deepEqual(await readNewest('busy', 'start', (count) => count % 3), [true, [5698, 5699, 5700], 5700])
+  assert.deepEqual(await readNewest('busy', 'life1:5698', (count) => count % 3), [true, [5699, 5700], 5700])
   const [, all, reached] = await readNewest('busy', 'start')
   assert.deepEqual([all.length, reached], [500, 500], 'without series')
+})
+
+test('what nothing supersedes comes in portions, also beside series', async () => {
+  const { publish, readNewest } = await openLog(10_000)
+  await publish('busy', 1, 400, 10_000)
+  const everyTenth = (count: number) => (count % 10 === 0 ? 0 : null)
+  const [, first, reached] = await readNewest('busy', 'start', everyTenth)
+  assert.ok(first.length > 100 && first.length < 250, `${first.length}`)
+  const [, rest, end] = await readNewest('busy', `life1:${reached}`, everyTenth)
+  assert.ok(rest.length > 100)
+  assert.equal(end > reached, true)
 })
 
 test('a reader of the newest is told once that it missed something', async () => {
   const { publish, readNewest } = await openLog(1000)
   await publish('busy', 1, 3000)
-  assert.deepEqual(await readNewest('busy', 'life1:5', 2), [false, [2999, 3000], 3000])
-  assert.deepEqual(await readNewest('busy', 'life1:3000', 2), [true, [], 3000])
+  assert.deepEqual(await readNewest('busy', 'life1:5', (count) => count % 2), [false, [2999, 3000], 3000])
+  assert.deepEqual(await readNewest('busy', 'life1:3000', (count) => count % 2), [true, [], 3000])
 })
 
 test('a reader skips unreadable messages once, and is told that it missed something', async (context) => {

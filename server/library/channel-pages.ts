@@ -2,7 +2,7 @@
 
 import { type Cursor, estimateLength, type Kind, type Message, parseCursor } from '../../protocol/messages.ts'
 import { Refusal } from '../../protocol/refusal.ts'
-import { maxPortions, newestOfEach, turn } from '../hub/delivery.ts'
+import { maxLeft, maxPortions, newestOfEach, turn } from '../hub/delivery.ts'
 import type { Log } from '../log/log.ts'
 
 export interface Page {
@@ -89,7 +89,11 @@ async function readNewest(
   let page = await readPage(log, channel, from, isWhole)
   let superseded = 0
   const isSeries = (message: Message) => seriesOf(message) !== null
-  for (let portions = 1; portions < maxPortions && page.messages.some(isSeries); portions += 1) {
+  for (
+    let portions = 1;
+    portions < maxPortions && page.messages.some(isSeries) && charactersOf(page.messages) < maxLeft;
+    portions += 1
+  ) {
     await turn()
     const next = await readPage(log, channel, page.cursor, isWhole)
     // The reader learns of a gap when it reads on.
