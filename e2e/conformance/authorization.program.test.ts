@@ -119,10 +119,7 @@ const strangers: Readonly<Record<string, readonly [proof: () => Record<string, s
     () => ({ key, ticket: `${ticketFor({ write: ['*'] }).split('.')[0]}.${ticketFor().split('.')[1]}` }),
     '401 no-session',
   ],
-  'a ticket that has ended': [
-    () => ({ key, ticket: ticketFor({ expiresAt: 1 }) }),
-    '401 session-expired',
-  ],
+  'a ticket that has ended': [() => ({ key, ticket: ticketFor({ expiresAt: 1 }) }), '401 session-expired'],
   'a ticket for another key': [() => ({ key, ticket: ticketFor({}, secret, newKey()) }), '401 no-session'],
   'a ticket for no key': [() => ({ key, ticket: ticketFor({}, secret, null) }), '401 no-session'],
   'a ticket without its key': [() => ({ ticket: ticketFor() }), '401 no-session'],
