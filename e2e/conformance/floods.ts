@@ -250,7 +250,8 @@ export function pour(socket: net.Socket, next: () => Buffer): void {
   const more = () => {
     while (socket.writable) if (!socket.write(next())) return
   }
-  socket.on('drain', more)
+  // Many writes that complete at once, over TLS, would otherwise keep timers from running.
+  socket.on('drain', () => setImmediate(more))
   more()
 }
 
