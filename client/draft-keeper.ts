@@ -65,7 +65,7 @@ export class DraftKeeper implements OutboxKeeper {
 
   /**
    * Adds saved drafts of closed windows, each once, regardless of the bounds: at the end, or before this
-   * window's unsent drafts.
+   * window's unsent drafts. Those of other users wait for theirs.
    */
   adopt(left: readonly UnstoredDraft[], isFirst = false): void {
     const outbox = this.#outbox
@@ -77,9 +77,12 @@ export class DraftKeeper implements OutboxKeeper {
     const later = pending.filter((one) => isFirst && one.draft.from === window && !isInFlight(one))
     const earlier = pending.filter((one) => !later.includes(one))
     const added = adopted.map((one): PendingDraft => ({ ...pendingDraft(one.draft), ...one }))
+    // The user may have become known after the store chose them.
+    const own = added.filter((one) => !outbox.isOthers(one))
+    outbox.others = [...outbox.others, ...added.filter((one) => outbox.isOthers(one))]
     outbox.change({
-      pending: [...earlier, ...added, ...later],
-      tell: (listener) => listener.onAdopted?.(adopted.map(({ draft }) => draft)),
+      pending: [...earlier, ...own, ...later],
+      tell: (listener) => listener.onAdopted?.(own.map(({ draft }) => draft)),
     })
   }
 

@@ -192,6 +192,25 @@ test('a window that found kept messages before it knew its user does not send an
   assert.deepEqual(await second.connect('ann'), ['w1-1'])
 })
 
+test('a window that learns its user at any moment while it takes kept messages sends no other’s', async () => {
+  for (let turns = 0; turns < 20; turns += 1) {
+    const browser = await leftByAnn()
+    const second = openOutbox({ browser, window: 'w2' })
+    second.outbox.keeper?.connected()
+    for (let turn = 0; turn < turns; turn += 1) await null
+    const sent = await second.connect('ben')
+    await settled()
+    assert.deepEqual([sent, second.outbox.state.unstored, browser.ids()], [[], 0, ['w1-1']], `${turns} turns`)
+    second.outbox.disconnect()
+    second.outbox.close()
+    await browser.close('w2')
+    const third = openOutbox({ browser, window: 'w3' })
+    const sentByAnn = await third.connect('ann')
+    await settled()
+    assert.deepEqual(sentByAnn, ['w1-1'], `${turns} turns`)
+  }
+})
+
 test('what is claimed by a user is kept as that user’s', async () => {
   const browser = createBrowser()
   const first = openOutbox({ browser, window: 'w1' })

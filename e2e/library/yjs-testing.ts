@@ -51,7 +51,8 @@ export async function startProcess(t: TestContext, folder: string, port = 0, res
   async function ask(channel: string): Promise<string | null> {
     if (!child.connected) return null
     const answered = once(child, 'message')
-    child.send(channel)
+    // A child that is being killed takes nothing more: its exit says so.
+    child.send(channel, ignore)
     const [update] = await Promise.race([answered, exited.then(() => [null])])
     return update
   }
