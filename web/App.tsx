@@ -1,13 +1,13 @@
-// The page: header, view switch, notices, and the lazily loaded parts of the view.
+// The page: header, tabs, notices, and the lazily loaded parts of the view.
 
 import type { ComponentType } from 'react'
 import type { PageStart } from '../app/shared/page-messages.ts'
-import { DocumentBar } from './documents/DocumentBar.tsx'
 import { LateCode } from './late-code.ts'
-import { Header, ViewSwitch } from './page/Header.tsx'
+import { Header } from './page/Header.tsx'
 import { useMayWrite, useView } from './page/hooks.ts'
 import { Notices } from './page/Notices.tsx'
-import { type Part, partsOf, type ViewName } from './page/views.ts'
+import { LabTabs, Tabs } from './page/Tabs.tsx'
+import { type Part, type ViewName, viewNamed } from './page/views.ts'
 import type { HistoryProps } from './wind/History.tsx'
 import './styles/page.css'
 
@@ -48,7 +48,7 @@ const parts: Readonly<Record<Part, LateCode<ComponentType<AppProps>>>> = {
 
 /** Await before showing a view. Rejects if a part does not load. */
 export async function loadView(name: ViewName): Promise<void> {
-  await Promise.all(partsOf(name).map((part) => parts[part].load()))
+  await Promise.all(viewNamed(name).parts.map((part) => parts[part].load()))
 }
 
 function Shown({ of, ...props }: AppProps & { readonly of: Part }) {
@@ -60,20 +60,21 @@ function Shown({ of, ...props }: AppProps & { readonly of: Part }) {
 export function App(props: AppProps) {
   const { store, actions, start } = props
   const view = useView(store, ({ shown }) => shown.name)
-  const [main, ...beside] = partsOf(view)
+  const hasSensor = useView(store, ({ wind }) => wind.hasSensor)
+  const [main, ...others] = viewNamed(view).parts
+  // Beside the text, instructions for a sensor would be in the way.
+  const beside = others.filter((part) => part !== 'wind' || hasSensor)
   return (
     <>
       <a className="skip" href={`#${main}`}>
         Skip to the {main}
       </a>
       <Header store={store} actions={actions} start={start} />
-      <div className="subheader">
-        <DocumentBar store={store} actions={actions} start={start} />
-        <ViewSwitch store={store} actions={actions} />
-      </div>
+      <Tabs store={store} actions={actions} />
       <Notices store={store} actions={actions} start={start} />
       <div className="desk" data-view={view}>
         <main className="desk-main">
+          <LabTabs store={store} start={start} actions={actions} />
           <div key={main} className={`desk-${main}`}>
             <Shown of={main} {...props} />
           </div>

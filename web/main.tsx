@@ -10,12 +10,13 @@ import { limitedStreams, sharedConnection, shareHere } from '../client/share.ts'
 import { browserTimers, newName } from '../client/transports.ts'
 import { nameUnder } from '../protocol/messages.ts'
 import { App, loadView } from './App.tsx'
-import { dialogsCode } from './documents/DocumentBar.tsx'
+import { dialogsCode } from './documents/DocumentControls.tsx'
 import { importCode } from './documents/import-code.ts'
 import { EditingSession } from './editing-session.ts'
 import { type KeptPage, keptPages, PageKeeper, registerServiceWorker } from './kept-pages.ts'
 import { loadCodeWhileServed } from './late-code.ts'
 import { PageActions } from './page/actions.ts'
+import { followKeyboard } from './page/keyboard.ts'
 import { viewAsked } from './page/views.ts'
 import { type BrowserKey, browserKey, modeAsked } from './page-session.ts'
 import { createStore, firstView, readChoices, readItem, type Store } from './store.ts'
@@ -128,6 +129,7 @@ function openPage(
     void prepareForOutages(opened.start, store, session)
   }
 
+  followKeyboard(visualViewport, () => innerHeight, document.documentElement.style)
   const root = document.getElementById('crosswind')
   if (!root) throw new Error('The page has no element #crosswind to put the app in.')
   isLoaded.finally(() =>

@@ -142,11 +142,16 @@ test('an address with an unknown transport or HTTP version gets a sentence, any 
 })
 
 test("a mode's address keeps everything else that the page was asked for", () => {
-  const address = addressInMode(
-    'https://localhost:8443/?channel=a&transport=sse&http=2&record#end',
-    modeNamed('websocket/1.1') ?? assert.fail(),
-  )
-  assert.equal(address, 'https://localhost:8443/?channel=a&transport=websocket&http=1.1&record=#end')
+  const standard = modeNamed('sse/2')
+  const other = modeNamed('websocket/1.1') ?? assert.fail()
+  const address = addressInMode('https://localhost:8443/?channel=a&record#end', other, standard)
+  assert.equal(address, 'https://localhost:8443/?channel=a&record=&transport=websocket&http=1.1#end')
+})
+
+test('an address in the mode that the server chooses does not name it', () => {
+  const standard = modeNamed('sse/2') ?? assert.fail()
+  const address = 'https://localhost:8443/?channel=a&transport=websocket&http=1.1'
+  assert.equal(addressInMode(address, standard, standard), 'https://localhost:8443/?channel=a')
 })
 
 /** A session that ends 40 s from now by default. */

@@ -102,10 +102,12 @@ export function modeAsked(
 
 const inWords = (names: readonly string[]) => new Intl.ListFormat('en', { type: 'disjunction' }).format(names)
 
-export function addressInMode(href: string, mode: WindowMode): string {
+/** An address without a mode asks for `standard`, the server's choice. */
+export function addressInMode(href: string, mode: WindowMode, standard: WindowMode | undefined): string {
   const address = new URL(href)
-  address.searchParams.set('transport', mode.transport)
-  address.searchParams.set('http', mode.http)
+  for (const name of ['transport', 'http'] as const)
+    if (mode.name === standard?.name) address.searchParams.delete(name)
+    else address.searchParams.set(name, mode[name])
   return address.href
 }
 

@@ -55,7 +55,7 @@ export interface DeletionView {
   readonly isErased: boolean
 }
 
-type Told = 'mode' | 'preferred' | 'fallbackReason' | 'reason' | 'retryAt' | 'repairs' | 'clock'
+type Told = 'mode' | 'preferred' | 'fallbackReason' | 'reason' | 'retryAt' | 'repairs' | 'clock' | 'behindMs'
 
 /** The connection, with what the browser knows of it. */
 export interface ShownLink extends Required<Pick<ConnectionState, Told>> {
@@ -154,7 +154,7 @@ export function outageAfter(
 
 export function firstView(
   mode: string,
-  shown: ShownView = { name: 'all', notice: null },
+  shown: ShownView = { name: 'write', notice: null },
   choices: WindChoices = firstChoices,
 ): View {
   return {
@@ -168,6 +168,7 @@ export function firstView(
       retryAt: null,
       repairs: 0,
       clock: null,
+      behindMs: null,
     },
     outage: null,
     keptAt: null,

@@ -46,7 +46,7 @@ interface Scene {
 const states: readonly State[] = [
   { name: 'write-empty', path: '/d/empty?view=editor', isMain: true },
   { name: 'write', path: '/d/main?view=editor', isMain: true, prepare: showBen },
-  { name: 'all', path: '/d/main' },
+  { name: 'write-and-wind', path: '/d/main', hasSensor: true, prepare: untilBlown },
   { name: 'read-only', path: '/d/main?view=editor&read' },
   { name: 'deleted', path: '/d/deleted?view=editor' },
   { name: 'wind', path: '/d/main?view=wind', isMain: true, hasSensor: true, prepare: untilBlown },
@@ -57,11 +57,18 @@ const states: readonly State[] = [
   { name: 'compared', path: `/d/main?view=compare${compared()}`, isNarrow: true },
   { name: 'monitor', path: '/d/main?view=monitor', isMain: true, prepare: untilMeasured },
   { name: 'unknown-view', path: '/d/main?view=winds' },
-  ...['Documents', 'Share', 'File', 'Mode', 'Link'].map((words) => ({
+  ...['Share', 'Menu', 'Link'].map((words) => ({
     name: `open-${words.toLowerCase()}`,
     path: '/d/main?view=editor',
     prepare: ({ page }: Scene) => press(page, words),
   })),
+  {
+    name: 'open-connection',
+    path: '/d/main?view=editor',
+    isMain: true,
+    prepare: ({ page }) => press(page, 'Saved'),
+  },
+  { name: 'open-documents', path: '/d/main?view=editor', prepare: showDocuments },
   {
     name: 'open-more',
     path: '/d/main?view=editor',
@@ -84,7 +91,7 @@ const masked = [
   '.figure-so-far',
 ].join()
 /** Elements that may be absent: a countdown, and findings about the network. */
-const absent = ['.link-countdown', '.comparison-findings'].join()
+const absent = '.comparison-findings'
 /** The address of this server is shown as this one. */
 const usualHost = 'localhost:8443'
 
@@ -211,7 +218,7 @@ async function showIn(state: State, editing: EditingPage, server: StartedServer)
 }
 
 function isReady(): boolean {
-  const isConnected = document.querySelector('.link')?.getAttribute('data-state') === 'open'
+  const isConnected = document.querySelector('.connection')?.getAttribute('data-link') === 'open'
   const isCounted = document.querySelector('#crosswind')?.textContent.includes('Only you are here') === true
   return isConnected && isCounted && document.fonts.status === 'loaded'
 }
@@ -357,10 +364,8 @@ async function showBen({ page, server }: Scene): Promise<() => void> {
   http.close()
   const doc = new Y.Doc()
   for (const { update } of [base, ...updates]) Y.applyUpdate(doc, Buffer.from(update, 'base64'))
-  const placeAt = (index: number) => {
-    const position = Y.createRelativePositionFromTypeIndex(doc.getText('text'), index)
-    return Buffer.from(Y.encodeRelativePosition(position)).toString('base64')
-  }
+  const placeAt = (index: number) =>
+    Y.relativePositionToJSON(Y.createRelativePositionFromTypeIndex(doc.getText('text'), index))
   const key = 'golden-key-of-ben-00001'
   const window = nameOf(key, 'w1')
   const mode = modeNamed('sse/2')
@@ -368,7 +373,8 @@ async function showBen({ page, server }: Scene): Promise<() => void> {
   const query = new URLSearchParams({ window, key, channels: 'main' })
   const ben = openClient({ mode, origin: server.origin['2'], ca: null, query })
   await ben.next('welcome')
-  ben.sendAwareness({ state: { client: 4712, name: 'Ben', anchor: placeAt(10), head: placeAt(16) } })
+  const state = { user: { name: 'Ben' }, cursor: { anchor: placeAt(10), head: placeAt(16) }, number: 1 }
+  ben.sendAwareness({ state: { client: 4712, clock: 1, state } })
   await page.waitForSelector('.caret-of .caret')
   const place = await page.$eval('.caret-of .caret', (caret) => caret.getBoundingClientRect().toJSON())
   await page.mouse.move(place.left, place.top + place.height / 2)
@@ -409,6 +415,12 @@ async function press(page: Page, words: string): Promise<undefined> {
   await page.waitForSelector('dialog[open], [role=dialog], [role=menu], .tool-more, .link-form')
 }
 
+async function showDocuments({ page }: Scene): Promise<undefined> {
+  await press(page, 'Menu')
+  await page.click('.menu-item[data-item^=Documents]')
+  await page.waitForSelector('dialog[open]')
+}
+
 async function showPeople({ page }: Scene): Promise<undefined> {
   await page.click('.people-button')
   await page.waitForSelector('.people-list')
@@ -433,7 +445,7 @@ async function showOffline({ page, type }: EditingPage, server: StartedServer): 
   await page.goto(`${server.origin['2']}/d/notes?view=editor`)
   await until(() => page.evaluate(isReady), 'the page did not open')
   await server.kill()
-  await page.waitForSelector('.link[data-state=waiting]')
+  await page.waitForSelector('.connection[data-link=waiting]')
   await page.focus('#document')
   await type('Written while the server is gone')
   await until(

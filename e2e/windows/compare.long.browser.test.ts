@@ -88,26 +88,24 @@ test('every mode has a median or a reason, a link shows the same, and the page h
   assert.match(await reader.run(shown, '.comparison-verdict'), /^Measured elsewhere: \w+ \d+, .*\d\d:\d\d\./)
   assert.ok((await reader.run(shown, '.comparison-verdict')).endsWith(verdict))
 
-  await window.click('.mode-button')
+  await window.click('.connection-button')
+  await window.click('.mode-more')
+  const items = await window.run(() =>
+    Array.from(document.querySelectorAll('.mode-item'), ({ textContent }) => textContent),
+  )
   for (const { mode: label, figure } of rows) {
     const median = /^[\d.]+ ms/.exec(figure)?.[0]
-    const items = await window.run(() =>
-      Array.from(document.querySelectorAll('.mode-label'), ({ textContent }) => textContent),
-    )
-    if (median)
-      assert.ok(
-        items.some((item) => item?.startsWith(label) && item.endsWith(` ${median}`)),
-        label,
-      )
+    const isShown = (item: string) => item.includes(label) && item.includes(` ${median} here`)
+    if (median) assert.ok(items.some(isShown), label)
   }
   await window.close()
   await reader.close()
 })
 
-test('the mode menu leads to the comparison, and a row’s button switches to its mode', async () => {
+test('the connection’s panel leads to the comparison, and a row’s button switches to its mode', async () => {
   const window = await openView(1, 'editor')
-  await window.click('.mode-button')
-  await window.click('.mode-view[href*="view=compare"]')
+  await window.click('.connection-button')
+  await window.click('.connection-link')
   await until(() => window.run(() => document.querySelector('#comparison') !== null), 'the view is not shown')
   await measured(window)
   const other = modes.find(({ uplink }) => uplink === 'socket') as Mode

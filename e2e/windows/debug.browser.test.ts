@@ -16,7 +16,7 @@ const told = (): string[] => (globalThis as typeof globalThis & { told?: string[
 async function openTraced(): Promise<BrowserWindow> {
   const window = await stage.browser.newWindow()
   await window.open(`${stage.server.origin['2']}/?view=editor&transport=sse&http=2&debug=outbox,link`)
-  const isOpen = () => document.querySelector('.link')?.getAttribute('data-state') === 'open'
+  const isOpen = () => document.querySelector('.connection')?.getAttribute('data-link') === 'open'
   await until(() => window.run(isOpen), 'the window is not open')
   await window.run(() => {
     const told: string[] = []

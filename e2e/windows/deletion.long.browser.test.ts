@@ -6,7 +6,7 @@ import { modeNamed } from '../../protocol/modes.ts'
 import { type BrowserWindow, until } from '../browser/browser.ts'
 import { startProxy } from '../network/cutting-proxy.ts'
 import { draftsKept, isThere, press } from './page.ts'
-import { openStage, type Stage, untilNotOpen, untilOpen, untilShows } from './stage.ts'
+import { chooseInMenu, openStage, type Stage, untilNotOpen, untilOpen, untilShows } from './stage.ts'
 
 const mode = modeNamed('sse/2') ?? assert.fail('there is no mode sse/2')
 
@@ -45,7 +45,7 @@ async function untilBack(window: BrowserWindow): Promise<void> {
 
 /** Opens the list and asks to delete a document. */
 async function askForDeletion(window: BrowserWindow, name: string): Promise<void> {
-  await window.run(press, '.document-controls button', 'Documents')
+  await chooseInMenu(window, 'Documents')
   await until(() => window.run(isThere, '.document-entry'), 'the list did not open')
   await window.run(press, '.document-entry button', `Delete ${name}`)
 }
@@ -72,7 +72,7 @@ test('the list asks before it deletes; all windows stop editing, and say why, un
     async () => /^doomedCan be brought back until \d/.test(await one.run(allShown, 'h3 + .document-list')),
     'the list does not show it among the deleted ones',
   )
-  assert.equal(await other.run(allShown, '.stored'), 'Deleted')
+  assert.equal(await other.run(allShown, '.connection-word'), 'Deleted')
   await other.click('#document')
   await other.type('lost')
   await untilShows(other, 'hello')
@@ -128,7 +128,7 @@ test('drafts unsent before the deletion are kept, and stored once the document i
   await untilOpen(away, mode)
   await untilDeleted(away)
   await until(
-    async () => (await away.run(allShown, '.stored')) === 'Deleted: changes kept',
+    async () => (await away.run(allShown, '.connection-word')) === 'Deleted: kept on this device',
     'it does not say what is kept',
   )
   assert.equal(await away.run(allShown, '#document'), 'sent unsent')

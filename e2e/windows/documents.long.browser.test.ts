@@ -7,7 +7,7 @@ import { type BrowserWindow, until } from '../browser/browser.ts'
 import { openEditingPage } from '../browser/editing.ts'
 import { chooseFile, isThere, press, shown, unstored } from './page.ts'
 import { paste } from './shared-editing.ts'
-import { browserName, openStage, type Stage, untilOpen, untilShows } from './stage.ts'
+import { browserName, chooseInMenu, openStage, type Stage, untilOpen, untilShows } from './stage.ts'
 
 const _keys = { enter: '\uE007' }
 
@@ -36,7 +36,7 @@ function fill(selector: string, text: string): void {
 
 test('a new document opens in the same window and mode, and is listed', async () => {
   const window = await openWindow('/?record&transport=sse&http=2')
-  await window.run(press, '.document-controls button', 'Documents')
+  await chooseInMenu(window, 'Documents')
   await until(() => window.run(isThere, '.new-document input'), 'there is no field')
   await window.run(fill, '.new-document input', 'Plan für Mai')
   await window.run(press, '.new-document button', 'Create')
@@ -67,7 +67,7 @@ test('an empty document can be typed in at once; the editor gets the focus in no
     await other.close()
   }
   const reader = await openWindow('/d/empty?record&view=wind')
-  await reader.click('.views .view-link:first-child')
+  await reader.click('.tabs .tab:first-child')
   await untilShows(reader, '')
   assert.equal(await reader.run(isEditorFocused), false, 'another view was opened')
   await reader.close()
@@ -80,7 +80,7 @@ test('an empty document can be typed in at once; the editor gets the focus in no
 
 test('a translation of the page leaves the text and titles, which are shared, unchanged', async () => {
   const window = await openWindow('/d/translated?record')
-  await window.run(press, '.document-controls button', 'Documents')
+  await chooseInMenu(window, 'Documents')
   await until(() => window.run(isThere, '.document-name'), 'the list did not open')
   const isTranslated = (selector: string) => document.querySelector<HTMLElement>(selector)?.translate
   for (const selector of ['#document', '.document-title', '.document-name'])
@@ -91,15 +91,15 @@ test('a translation of the page leaves the text and titles, which are shared, un
 test('the logo leads home, where the main page is listed even while empty', async () => {
   const window = await openWindow('/d/away?record&view=editor')
   assert.equal(
-    await window.run(() => document.querySelector('.brand-link')?.getAttribute('aria-label')),
+    await window.run(() => document.querySelector('.home')?.getAttribute('aria-label')),
     'Crosswind, home',
   )
-  await window.click('.brand-link')
+  await window.click('.home')
   await until(async () => new URL(await window.address()).pathname === '/', 'it did not lead home')
   await untilOpen(window, mode)
   assert.equal(new URL(await window.address()).search, '?record=')
   assert.equal(await window.run(shown, '.document-title'), 'main')
-  await window.run(press, '.document-controls button', 'Documents')
+  await chooseInMenu(window, 'Documents')
   await until(
     async () => (await window.run(shown, '.document-list')).includes('mainNothing written yet'),
     'the list lacks the main page',
@@ -110,7 +110,7 @@ test('the logo leads home, where the main page is listed even while empty', asyn
 test('the list is searched and sorted by keyboard, and says how many it found', async () => {
   const window = await openWindow('/d/searching?record')
   for (const name of ['Beta 10', 'Alpha', 'Beta 9']) await window.run(createNamed, name)
-  await window.run(press, '.document-controls button', 'Documents')
+  await chooseInMenu(window, 'Documents')
   const names = () =>
     Array.from(document.querySelectorAll('.document-name'), ({ textContent }) => textContent)
   await until(async () => (await window.run(names)).includes('Alpha'), 'the list did not open')
@@ -154,7 +154,7 @@ test('the history shows earlier versions and their authors; restoring one is an 
   })
   await other.type(' second')
   await untilShows(one, 'first second')
-  await one.run(press, '.view-link', 'History')
+  await one.run(press, '.tab', 'History')
   await until(
     async () => (await one.run(shown, '.versions-text')) === 'first second',
     'the history lacks the newest version',
@@ -199,7 +199,7 @@ test('what a person types in one sitting is one version; its name appears in eve
   await untilShows(other, 'some words and more')
   await until(async () => (await one.run(unstored)) === 0, 'it is not stored')
   for (const window of [one, other]) {
-    await window.run(press, '.view-link', 'History')
+    await window.run(press, '.tab', 'History')
     await until(() => window.run(isThere, '.versions-entry'), 'there is no version')
     assert.equal(await window.run(() => document.querySelectorAll('.versions-entry').length), 1)
   }
@@ -255,7 +255,7 @@ test('author colours stay within the text, and headings look as in the document'
     await page.waitForSelector('#document h1')
     const inDocument = await run(headingLook, '#document h1')
     await until(async () => (await run(unstored)) === 0, 'it is not stored')
-    await run(press, '.view-link', 'History')
+    await run(press, '.tab', 'History')
     await page.waitForSelector('.versions-text li .by')
     assert.deepEqual(await run(headingLook, '.versions-text [data-block="h1"]'), inDocument)
     // For part of a page, Firefox draws only what is laid out in it.
@@ -293,7 +293,7 @@ test('with any number of documents, a new one can be created without scrolling',
         }),
       })
   })
-  await window.run(press, '.document-controls button', 'Documents')
+  await chooseInMenu(window, 'Documents')
   await until(
     async () => (await window.run(shown, '.document-list')).includes('One of many, 15'),
     'the list is not there',

@@ -129,7 +129,7 @@ test('once the page is prepared for it, a file is read without a server', async 
   await untilShows(window, 'typed')
   proxy.refuse(true)
   proxy.cut()
-  const isLost = () => document.querySelector('.link')?.getAttribute('data-state') === 'waiting'
+  const isLost = () => document.querySelector('.connection')?.getAttribute('data-link') === 'waiting'
   await until(() => window.run(isLost), 'the loss was not noticed')
   await window.run(chooseFile, '# Title', 'notes.md')
   await untilHtml(window, /typed.*<h1[^>]*>Title/s)

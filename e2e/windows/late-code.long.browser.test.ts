@@ -8,7 +8,15 @@ import { openEditingPage } from '../browser/editing.ts'
 import { type CuttingProxy, startProxy } from '../network/cutting-proxy.ts'
 import { chooseFile, htmlShown, isThere, press, shown, textShown } from './page.ts'
 import { faultsSaid, paste, selectAll } from './shared-editing.ts'
-import { browserName, openStage, type Stage, untilNotOpen, untilOpen, untilStored } from './stage.ts'
+import {
+  browserName,
+  chooseInMenu,
+  openStage,
+  type Stage,
+  untilNotOpen,
+  untilOpen,
+  untilStored,
+} from './stage.ts'
 
 const mode: Mode = modeNamed('sse/2') ?? assert.fail('there is no mode sse/2')
 
@@ -65,20 +73,25 @@ async function untilSays(window: BrowserWindow, selector: string, words: RegExp)
   assert.doesNotMatch(await window.run(shown, '#crosswind'), /assets|module|\.js/)
 }
 
+const openings = {
+  Documents: (window: BrowserWindow) => chooseInMenu(window, 'Documents'),
+  Share: (window: BrowserWindow) => window.click('.share-button'),
+}
+
 for (const [name, words] of [
   ['Documents', /Documents.*Changed/],
   ['Share', /Address of this document/],
 ] as const)
   test(`${name}: the first dialog says that it could not be loaded, and opens once the server is back`, async () => {
     const window = await openThenLeave(`first-${name}`)
-    await window.run(press, '.document-controls .view-link', name)
+    await openings[name](window)
     await untilSays(window, '.notices', /could not be loaded: the server did not answer\. Try again once/)
     assert.equal(await window.run(isThere, 'dialog'), false)
     await comeBack(window)
     await window.click('#document')
     await window.type('listed')
     await untilStored(window)
-    await window.run(press, '.document-controls .view-link', name)
+    await openings[name](window)
     await untilSays(window, 'dialog', words)
   })
 
@@ -130,9 +143,9 @@ test('where there is no service worker, the page loads ahead what it needs witho
     await until(() => window.run(hasRun, name), `${name} is not loaded ahead`)
   proxy.refuse(true)
   proxy.cut()
-  const isLost = () => document.querySelector('.link')?.getAttribute('data-state') === 'waiting'
+  const isLost = () => document.querySelector('.connection')?.getAttribute('data-link') === 'waiting'
   await until(() => window.run(isLost), 'the loss was not noticed')
-  await window.run(press, '.document-controls .view-link', 'Share')
+  await window.run(press, '.share-button', 'Share')
   await until(
     async () => /Address of this document/.test(await window.run(shown, 'dialog')),
     'the dialog is not there',
@@ -144,21 +157,21 @@ test('where there is no service worker, the page loads ahead what it needs witho
 
 test('a view that was not loaded is there once the server is back, by the switch and by Back', async () => {
   const window = await openThenLeave('views')
-  const current = () => document.querySelector('.views [aria-current]')?.textContent ?? ''
+  const current = () => document.querySelector('.tabs [aria-current]')?.textContent ?? ''
   const untilCurrent = (view: string) =>
     until(async () => (await window.run(current)) === view, `the view ${view} is not shown`)
   for (const view of ['Wind', 'History']) {
-    await window.run(press, '.views .view-link', view)
+    await window.run(press, '.tabs .tab', view)
     await untilSays(
       window,
       '.notices',
       new RegExp(`“${view}” could not be loaded: the server did not answer`),
     )
   }
-  assert.equal(await window.run(current), 'Editor')
+  assert.equal(await window.run(current), 'Write')
   await comeBack(window)
   for (const view of ['Wind', 'History']) {
-    await window.run(press, '.views .view-link', view)
+    await window.run(press, '.tabs .tab', view)
     await untilCurrent(view)
   }
   await window.run(() => history.back())

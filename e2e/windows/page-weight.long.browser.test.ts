@@ -37,7 +37,7 @@ function untouched(query: string): Promise<BrowserWindow> {
 function isThere(): boolean {
   const words = document.querySelector('.history-words')
   return (
-    document.querySelector('.link')?.getAttribute('data-state') === 'open' &&
+    document.querySelector('.connection')?.getAttribute('data-link') === 'open' &&
     (words === null || / mean /.test(words.textContent ?? ''))
   )
 }
@@ -125,16 +125,18 @@ test('another view is loaded when it is chosen, and is complete when it is shown
     }
     new MutationObserver(look).observe(document.body, { subtree: true, childList: true, attributes: true })
   })
-  for (const view of ['wind', 'history', 'all'])
-    for (const [index, name] of ['all', 'editor', 'wind', 'history'].entries()) {
-      if (name !== view) continue
-      await window.click(`.views .view-link:nth-child(${index + 1})`)
-      await until(
-        () =>
-          window.run((wanted) => document.querySelector('.desk')?.getAttribute('data-view') === wanted, view),
-        `the view ${view} is not shown`,
-      )
-    }
+  for (const [view, place] of [
+    ['wind', 2],
+    ['history', 3],
+    ['write', 1],
+  ] as const) {
+    await window.click(`.tabs .tab:nth-child(${place})`)
+    await until(
+      () =>
+        window.run((wanted) => document.querySelector('.desk')?.getAttribute('data-view') === wanted, view),
+      `the view ${view} is not shown`,
+    )
+  }
   assert.deepEqual(partsLoaded(await window.run(transfers)), ['Sheet', 'Versions', 'WindPanel'])
   const seen = await window.run(() => (globalThis as typeof globalThis & { seen?: string[] }).seen ?? [])
   assert.deepEqual(
@@ -179,7 +181,7 @@ test("if a part's files do not load, the window says so and stays unchanged", as
   // Excludes the files that the page prepares for outages.
   const window = await openCold('view=editor&record')
   await stage.server.close()
-  await window.click('.views .view-link:nth-child(4)')
+  await window.click('.tabs .tab:nth-child(3)')
   const notices = () =>
     Array.from(document.querySelectorAll('.notice'), ({ textContent }) => textContent).join()
   await until(

@@ -194,7 +194,7 @@ export function unstored(): number | undefined {
 export function chooseFile(text: string, name: string): void {
   const files = new DataTransfer()
   files.items.add(new File([text], name))
-  const field = document.querySelector<HTMLInputElement>('.document-bar input[type=file]')
+  const field = document.querySelector<HTMLInputElement>('.document-controls input[type=file]')
   if (field === null) throw new Error('There is no field for files.')
   field.files = files.files
   field.dispatchEvent(new Event('change', { bubbles: true }))

@@ -97,8 +97,11 @@ test('in the dark, and beside the wind, too', { skip }, async () => {
 
 test('a long text takes the pages that it needs, whatever menu is open', async () => {
   await show(30)
-  await window.page.click('.mode-button')
-  await until(async () => window.run(() => document.querySelector('.mode-list') !== null), 'no menu opened')
+  await window.page.click('.connection-button')
+  await until(
+    async () => window.run(() => document.querySelector('.connection-panel') !== null),
+    'no menu opened',
+  )
   const { words, pages } = await print()
   // Five times the text of the page before.
   assert.ok(pages >= 2 && pages <= 5, `${pages} pages`)

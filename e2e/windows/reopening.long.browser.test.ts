@@ -24,7 +24,7 @@ afterEach(() => stage.closeWindows())
 const addressOf = (channel: string, port = proxy.port) =>
   `https://localhost:${port}/d/${channel}?transport=sse&http=2`
 
-const linkShown = () => document.querySelector('.link')?.getAttribute('data-state') ?? ''
+const linkShown = () => document.querySelector('.connection')?.getAttribute('data-link') ?? ''
 
 async function untilLink(window: BrowserWindow, state: string): Promise<void> {
   await until(async () => (await window.run(linkShown)) === state, `the link is not ${state}`)
@@ -39,7 +39,7 @@ async function untilSays(window: BrowserWindow, selector: string, words: RegExp)
   })
 }
 
-const kept = /changes kept/
+const kept = /kept on this device/
 
 async function isReady(path: string): Promise<boolean> {
   const registration = await navigator.serviceWorker.getRegistration()
@@ -84,7 +84,7 @@ test('a reload while the server is away shows the text, with a sentence; what is
   leave(proxy)
   await untilLink(window, 'waiting')
   await typeAtEnd(window, 'unsent')
-  await untilSays(window, '.stored', kept)
+  await untilSays(window, '.connection-word', kept)
   for (const more of ['', 'again']) {
     await window.reload()
     await untilShows(window, 'storedunsent')
@@ -92,7 +92,7 @@ test('a reload while the server is away shows the text, with a sentence; what is
     await untilSays(window, '.notices', /as this browser had it at \d\d:\d\d\. You can keep writing/)
     if (more === '') continue
     await typeAtEnd(window, more)
-    await untilSays(window, '.stored', kept)
+    await untilSays(window, '.connection-word', kept)
   }
   // With the link, once.
   proxy.refuse(false)

@@ -13,7 +13,7 @@ import {
   startBrowser,
   until,
 } from '../browser/browser.ts'
-import { isKept, linkState, textShown, unstored } from './page.ts'
+import { isKept, isThere, linkState, press, textShown, unstored } from './page.ts'
 
 export const webFolder = join(import.meta.dirname, '../../web/dist')
 
@@ -141,4 +141,11 @@ export async function untilShows(window: BrowserWindow, text: string): Promise<v
   ).catch(async (error) => {
     throw new Error(`${error.message} It shows ${JSON.stringify(await window.run(textShown))}.`)
   })
+}
+
+/** Chooses an item of the document's menu; one that opens a dialog ends with `…`. */
+export async function chooseInMenu({ run }: Pick<BrowserWindow, 'run'>, item: string): Promise<void> {
+  await run(press, '.menu-button', 'Menu')
+  await until(() => run(isThere, '.menu-item'), 'the menu did not open')
+  await run(press, '.menu-item', item)
 }

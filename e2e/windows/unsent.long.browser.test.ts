@@ -173,10 +173,10 @@ test('a refused update of the shared document is shown with its reason and a way
   await second.click('#document')
   await second.type('one')
   const header = () => second.run(shown, '.header')
-  await until(async () => /Not stored: edit refused/.test(await header()), 'the header does not say so')
+  await until(async () => /Not saved/.test(await header()), 'the header does not say so')
   await second.type('more')
   assert.match(await noticeText(second), /limits\.maxChannels.* copy what you need, then reload the page/)
-  assert.doesNotMatch(await header(), /All changes stored/)
+  assert.doesNotMatch(await header(), /Saved/)
   assert.equal(await second.run(asksBeforeClosing), true)
 })
 

@@ -6,7 +6,7 @@ import { testConfig } from '../../app/testing.ts'
 import { type Mode, modeNamed, modes } from '../../protocol/modes.ts'
 import { type BrowserWindow, until } from '../browser/browser.ts'
 import { bannerText, isThere, shown, switchMode } from './page.ts'
-import { browserName, openStage, type Stage, untilOpen, untilShows } from './stage.ts'
+import { browserName, chooseInMenu, openStage, type Stage, untilOpen, untilShows } from './stage.ts'
 
 /** WebDriver's names of keys (W3C WebDriver, 17.4.2). */
 const keys = { left: '\uE012', right: '\uE014', tab: '\uE004' }
@@ -31,23 +31,22 @@ function sides(): { document: boolean; wind: boolean; current: string | undefine
   return {
     document: document.querySelector('#document') !== null,
     wind: document.querySelector('#wind') !== null,
-    current: document.querySelector('.views [aria-current]')?.textContent ?? undefined,
+    current: document.querySelector('.tabs [aria-current]')?.textContent ?? undefined,
     query: location.search,
   }
 }
 
 test('each view shows its parts of the service', async () => {
-  for (const [view, hasDocument, hasWind] of [
-    ['all', true, true],
-    ['editor', true, false],
-    ['wind', false, true],
+  for (const [view, tab, hasDocument, hasWind] of [
+    ['write', 'Write', true, true],
+    ['all', 'Write', true, true],
+    ['editor', 'Write', true, false],
+    ['wind', 'Wind', false, true],
+    ['monitor', 'Lab', false, false],
   ] as const) {
     const window = await openView(`view=${view}`)
     const { document, wind, current } = await window.run(sides)
-    assert.deepEqual(
-      { document, wind, current: current?.toLowerCase() },
-      { document: hasDocument, wind: hasWind, current: view },
-    )
+    assert.deepEqual({ document, wind, current }, { document: hasDocument, wind: hasWind, current: tab })
     await window.close()
   }
 })
@@ -60,14 +59,14 @@ test('the switch changes views without a reload, and shows what was typed meanwh
   })
   await writer.click('#document')
   await writer.type('nobody looks')
-  await reader.click('.views .view-link:first-child')
+  await reader.click('.tabs .tab:first-child')
   await untilShows(reader, 'nobody looks')
   assert.equal(await reader.run(() => 'wasHere' in globalThis), true)
   assert.equal((await reader.run(sides)).query, '?record=')
 
   // After switching back and forth, the reader can write too.
-  await reader.click('.views .view-link:last-child')
-  await reader.click('.views .view-link:nth-child(2)')
+  await reader.click('.tabs .tab:last-child')
+  await reader.click('.tabs .tab:first-child')
   await untilShows(reader, 'nobody looks')
   await reader.click('#document')
   await reader.type('I do: ')
@@ -76,7 +75,7 @@ test('the switch changes views without a reload, and shows what was typed meanwh
 
 const choose = (window: BrowserWindow, name: string) =>
   window.run((words: string) => {
-    const link = [...document.querySelectorAll<HTMLElement>('.views .view-link')].find(
+    const link = [...document.querySelectorAll<HTMLElement>('.tabs .tab')].find(
       ({ textContent }) => textContent === words,
     )
     link?.click()
@@ -99,8 +98,8 @@ test('typing can be undone after a visit to another view, and redone after the n
   ] as const) {
     await choose(window, view)
     await untilCurrent(window, view)
-    await choose(window, 'All')
-    await untilCurrent(window, 'All')
+    await choose(window, 'Write')
+    await untilCurrent(window, 'Write')
     assert.equal(await window.run(canUndo), text === '', 'the tool does not show it')
     await window.click('#document')
     await window.press(keys)
@@ -121,7 +120,7 @@ test('Back and Forward lead through the views, in the mode that was chosen last,
   await untilCurrent(window, 'Wind')
   await window.run(switchMode, 'polling/2')
   await window.run(() => history.back())
-  await untilCurrent(window, 'All')
+  await untilCurrent(window, 'Write')
   const { query } = await window.run(sides)
   assert.match(query, /transport=polling/)
   assert.doesNotMatch(query, /view=/)
@@ -141,7 +140,7 @@ test('after a reload, too, Back leads through the views in the mode that was cho
   await window.reload()
   await untilOpen(window, modeNamed('polling/2') ?? mode)
   await untilCurrent(window, 'History')
-  for (const view of ['Wind', 'All']) {
+  for (const view of ['Wind', 'Write']) {
     await window.run(() => history.back())
     await untilCurrent(window, view)
     assert.match((await window.run(sides)).query, /transport=polling/, view)
@@ -163,7 +162,7 @@ test('Back leads through the views of a document that may only be read, and it s
     await choose(reader, view)
     await untilCurrent(reader, view)
   }
-  for (const view of ['Wind', 'All']) {
+  for (const view of ['Wind', 'Write']) {
     await reader.run(() => history.back())
     await untilCurrent(reader, view)
     assert.match((await reader.run(sides)).query, /[?&]read\b/, view)
@@ -180,7 +179,8 @@ test('after the mouse was used elsewhere, keys still reach the text', async () =
   const window = await openView('channel=mouse&transport=banana')
   await window.click('#document')
   await window.type('a')
-  await window.click('.mode-button')
+  await window.click('.connection-button')
+  await window.click('.mode-more')
   await window.click('[data-mode="long-polling/2"]')
   await window.type('b')
   await untilShows(window, 'ab')
@@ -191,50 +191,53 @@ test('after the mouse was used elsewhere, keys still reach the text', async () =
   await window.press('Escape')
   await window.type('d')
   await untilShows(window, 'abcd')
-  await window.click('.mode-button')
-  await window.click('.mode-button')
+  await window.click('.connection-button')
+  await window.click('.connection-button')
   await window.type('e')
   await untilShows(window, 'abcde')
 })
 
-test('by keyboard, a menu that closes returns to its button', async () => {
+test('by keyboard, a panel that closes returns to its button', async () => {
   const window = await openView('channel=keyboard')
   await window.click('#document')
-  await window.run(() => document.querySelector<HTMLElement>('.mode-button')?.focus())
+  await window.run(() => document.querySelector<HTMLElement>('.connection-button')?.focus())
   await window.press('Enter')
-  await until(() => window.run(isThere, '.mode-list'), 'the menu did not open')
+  await until(() => window.run(isThere, '.connection-panel'), 'the panel did not open')
   await window.press('Escape')
-  assert.equal(await window.run(() => document.activeElement?.className), 'mode-button row')
+  assert.equal(await window.run(() => document.activeElement?.className), 'connection-button row')
 })
 
 test('“New window” asks for a window, in this one’s mode and of its size', async () => {
-  const window = await openView('channel=opened&transport=sse&http=2')
-  const asked = await window.run(() => {
+  const window = await openView('channel=opened')
+  await window.run(switchMode, 'polling/2')
+  await window.run(() => {
     const calls: string[][] = []
+    Object.assign(globalThis, { calls })
     globalThis.open = (...given) => {
       calls.push(given.map(String))
       return null
     }
-    for (const button of document.querySelectorAll<HTMLElement>(
-      '.open-window .button, .sheet-offer .text-button',
-    ))
-      button.click()
+    document.querySelector<HTMLElement>('.sheet-offer .text-button')?.click()
+  })
+  await chooseInMenu(window, 'New window')
+  const asked = await window.run(() => {
+    const { calls = [] } = globalThis as typeof globalThis & { calls?: string[][] }
     return { calls, size: `width=${innerWidth},height=${innerHeight}` }
   })
   assert.equal(asked.calls.length, 2)
   for (const [address = '', target, features] of asked.calls) {
-    assert.match(address, /transport=sse&http=2/)
+    assert.match(address, /transport=polling&http=2/)
     assert.deepEqual([target, features], ['_blank', `noopener,popup,${asked.size}`])
   }
 })
 
-test('an unknown view shows everything, and says so until dismissed', async () => {
+test('an unknown view shows the document and the wind, and says so until dismissed', async () => {
   const window = await openView('view=winds&transport=banana')
   const { document, wind } = await window.run(sides)
   assert.deepEqual({ document, wind }, { document: true, wind: true })
   assert.match(
     await window.run(bannerText),
-    /no view “winds”.*all, editor, wind, history, compare and monitor/,
+    /no view “winds”.*write, editor, wind, history, compare and monitor/,
   )
   assert.match(await window.run(bannerText), /no transport “banana”.*This window uses SSE \+ XHR, HTTP\/2\./)
   await window.click('.notice .button')
@@ -304,31 +307,29 @@ test('the dial is drawn, and has a text alternative', async () => {
   assert.match(await window.run(shown, '.wind-source'), /Simulated/)
 })
 
-test('header and menu name the mode in use, and why this browser cannot run a mode', async () => {
+test('the connection’s panel names the mode in use, and why this browser cannot run a mode', async () => {
   const window = await stage.browser.newWindow()
   await window.open(`${stage.server.origin['2']}/?record&transport=streaming`)
   const canStream = browserName === 'chromium'
   const used = canStream ? 'streaming/2' : 'sse/2'
   await untilOpen(window, modeNamed(used) ?? mode)
-  const isNamed = async () =>
-    (await window.run(shown, '.mode-name')) ===
-    (canStream ? 'SSE + streamed uplink, HTTP/2' : 'SSE + XHR, HTTP/2')
-  await until(isNamed, 'the header does not name the mode in use')
-  await window.click('.mode-button')
+  await window.click('.connection-button')
+  const name = canStream ? 'SSE \\+ streamed uplink, HTTP/2' : 'SSE \\+ XHR, HTTP/2'
+  assert.match(await window.run(shown, '.connection-panel'), new RegExp(`Connected over ${name}`))
   const item = () => {
     const streaming = document.querySelector('[data-mode="streaming/2"]')
     return {
-      checked: document.querySelector('[role=menuitemradio][aria-checked=true]')?.getAttribute('data-mode'),
+      pressed: document.querySelector('.mode-item[aria-pressed=true]')?.getAttribute('data-mode'),
       isOff: streaming?.getAttribute('aria-disabled'),
       words: streaming?.textContent ?? '',
     }
   }
-  const { checked, isOff, words } = await window.run(item)
-  assert.deepEqual({ checked, isOff }, { checked: used, isOff: String(!canStream) })
+  const { pressed, isOff, words } = await window.run(item)
+  assert.deepEqual({ pressed, isOff }, { pressed: used, isOff: String(!canStream) })
   assert.equal(/Not available here\. This browser cannot stream a request\./.test(words), !canStream)
   if (!canStream) {
     await window.click('[data-mode="streaming/2"]')
-    assert.equal((await window.run(item)).checked, used, 'the menu closed')
+    assert.equal((await window.run(item)).pressed, used, 'the panel closed')
   }
 })
 

@@ -90,10 +90,10 @@ test('a new window shows past wind, also from before a server restart, and again
 
 test('the editor view requests no past wind until it shows the wind', async () => {
   const window = await open('view=editor')
-  const isOpen = () => document.querySelector('.link')?.getAttribute('data-state') === 'open'
+  const isOpen = () => document.querySelector('.connection')?.getAttribute('data-link') === 'open'
   await until(() => window.run(isOpen), 'the window did not open')
   assert.equal(await window.run(asked), 0)
-  await window.click('.views .view-link:nth-child(3)')
+  await window.click('.tabs .tab:nth-child(2)')
   await untilSays(window, lookingBack)
   assert.equal(await window.run(asked), 1)
   await window.close()

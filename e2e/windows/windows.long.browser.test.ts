@@ -18,7 +18,7 @@ import {
   windowsAtServer,
   writeHtml,
 } from './page.ts'
-import { browserModes, openStage, type Stage, untilOpen, untilShows } from './stage.ts'
+import { browserModes, chooseInMenu, openStage, type Stage, untilOpen, untilShows } from './stage.ts'
 
 /** WebDriver's names of keys (W3C WebDriver, 17.4.2). */
 const keys = { up: '\uE013', enter: '\uE007' }
@@ -107,12 +107,12 @@ for (const each of modes.filter((each) => !browserModes.includes(each))) {
 test('the mode switches from the menu, by keyboard too', async () => {
   const [typist, reader] = await stage.open(mode('sse/2'), 2, 'menu')
   assert.ok(typist && reader)
-  await typist.click('.mode-button')
-  await typist.click('[role=menuitemradio][data-mode="websocket/1.1"]')
+  await typist.click('.connection-button')
+  await typist.click('[data-mode="websocket/1.1"]')
   await untilOpen(typist, mode('websocket/1.1'))
-  await typist.click('.mode-button')
+  await typist.click('.connection-button')
   for (const key of [keys.up, keys.enter]) await typist.key(key)
-  await untilOpen(typist, mode('sse/1.1'))
+  await untilOpen(typist, mode('sse/2'))
   await typist.click('#document')
   await typist.type('on it goes')
   await untilShows(reader, 'on it goes')
@@ -173,17 +173,21 @@ test('five of seven windows get HTTP/1.1’s connections, with a warning; the ot
   await until(async () => !warning.test(await first.run(bannerText)), 'the warning stayed')
 })
 
-/** Returns the address that “New window” opens. */
-function newWindowAsked(): string {
-  let asked = ''
-  const { open } = globalThis
-  globalThis.open = (address) => {
-    asked = String(address)
-    return null
-  }
-  document.querySelector<HTMLElement>('.open-window .button')?.click()
-  globalThis.open = open
-  return asked
+/** An address without a mode. */
+const theServersChoice = 'null/null'
+
+/** Resolves to the mode in the address that “New window” opens. */
+async function newWindowAsked(window: BrowserWindow): Promise<string> {
+  await window.run(() => {
+    globalThis.open = (address) => {
+      Object.assign(globalThis, { asked: String(address) })
+      return null
+    }
+  })
+  await chooseInMenu(window, 'New window')
+  const address = await window.run(() => (globalThis as typeof globalThis & { asked?: string }).asked ?? '')
+  const { searchParams } = new URL(address)
+  return `${searchParams.get('transport')}/${searchParams.get('http')}`
 }
 
 test('“New window” asks for a mode with room once HTTP/1.1 has none; a window that fell back asks for the mode that it wished', async () => {
@@ -199,21 +203,21 @@ test('“New window” asks for a mode with room once HTTP/1.1 has none; a windo
       `${count} streams were not counted`,
     )
   await untilHeld(first, 4)
-  assert.match(await first.run(newWindowAsked), /transport=sse&http=1\.1/)
+  assert.equal(await newWindowAsked(first), 'sse/1.1')
   held.push(...(await stage.open(wished, 1, channel)))
   for (const window of held) {
     await untilHeld(window, 5)
-    assert.match(await window.run(newWindowAsked), /transport=sse&http=2/)
+    assert.equal(await newWindowAsked(window), theServersChoice)
   }
 
   const query = new URLSearchParams({ transport: wished.transport, http: wished.http, channel, record: '' })
   const fallen = await stage.browser.newWindow()
   await fallen.open(`${stage.server.origin[wished.http]}/?${query}`)
   await untilOpen(fallen, roomy)
-  assert.match(await fallen.run(newWindowAsked), /transport=sse&http=1\.1/)
+  assert.equal(await newWindowAsked(fallen), 'sse/1.1')
 
   await first.run(press, '.notice .button', 'Switch this window to HTTP/2')
   await untilOpen(first, roomy)
-  assert.match(await first.run(newWindowAsked), /transport=sse&http=2/)
+  assert.equal(await newWindowAsked(first), theServersChoice)
   assert.doesNotMatch(await first.run(bannerText), /HTTP\/1\.1/)
 })

@@ -51,7 +51,8 @@ export function NoticeIcon({ tone }: { tone: Tone }) {
 /** Side length of the view box, and the lines. */
 const lineIcons = {
   chevron: [12, 'm2.5 4.5 3.5 3.5 3.5-3.5'],
-  plus: [12, 'M6 1.5v9M1.5 6h9'],
+  more: [16, 'M3 8h.01M8 8h.01M13 8h.01'],
+  share: [16, 'M8 10V2M5 4.5l3-3 3 3M3 7.5V14h10V7.5'],
   tick: [16, 'm3 8.5 3.5 3.5L13 4.5'],
   wind: [32, wind.join('')],
 } as const

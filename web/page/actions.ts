@@ -2,7 +2,7 @@
 
 import type { Line } from '../../app/document/rich-text.ts'
 import type { PageStart } from '../../app/shared/page-messages.ts'
-import { type WindowMode, windowModeNamed } from '../../protocol/modes.ts'
+import { modeFor, type WindowMode, windowModeNamed } from '../../protocol/modes.ts'
 import { addressOfDocument, createDocument, deleteDocument } from '../documents/document-requests.ts'
 import { importCode } from '../documents/import-code.ts'
 import type { EditingSession } from '../editing-session.ts'
@@ -99,7 +99,7 @@ export class PageActions {
     // Addresses from before the choice name another mode.
     const preferred = windowModeNamed(store.view().link.preferred)
     if (preferred && modeAsked(start, location.search).mode !== preferred)
-      history.replaceState(null, '', addressInMode(location.href, preferred))
+      history.replaceState(null, '', this.#addressIn(preferred))
     const { name } = viewAsked(location.search)
     if (name === store.view().shown.name) this.#viewChosen = name
     else if (!(await this.#showView(name)) && this.#viewChosen === name)
@@ -145,8 +145,13 @@ export class PageActions {
     const mode = windowModeNamed(name)
     if (!mode) return
     // For reloads and bookmarks.
-    history.replaceState(null, '', addressInMode(location.href, mode))
+    history.replaceState(null, '', this.#addressIn(mode))
     this.#options.session.switchMode(mode)
+  }
+
+  #addressIn(mode: WindowMode): string {
+    const { transport, http } = this.#options.start
+    return addressInMode(location.href, mode, modeFor(transport, http))
   }
 
   /** Constant too. */
@@ -156,7 +161,7 @@ export class PageActions {
     const current = windowModeNamed(link.mode) ?? mode
     const { wayOut } = http1Warning(current, browserHttp1Streams, share, link.spokenHttp) ?? {}
     // Without an opener the window gets its own process; without `popup` it would be a tab.
-    const address = addressInMode(location.href, wayOut ?? windowModeNamed(link.preferred) ?? current)
+    const address = this.#addressIn(wayOut ?? windowModeNamed(link.preferred) ?? current)
     open(address, '_blank', `noopener,popup,width=${innerWidth},height=${innerHeight}`)
   }
 
@@ -249,8 +254,8 @@ export class PageActions {
       const ready = new Promise<void>((resolve) => {
         this.#onMounted = resolve
       })
-      await this.chooseView('all')
-      if (this.#options.store.view().shown.name !== 'all') throw new Error(notLoaded('all'))
+      await this.chooseView('write')
+      if (this.#options.store.view().shown.name !== 'write') throw new Error(notLoaded('write'))
       await ready
     }
     return this.#mounted

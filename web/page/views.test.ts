@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { addressInView, viewAsked, views } from './views.ts'
+import { addressInView, tabs, viewAsked, views, viewsOfTab } from './views.ts'
 
 test('each view has an address that leads back to it', () => {
   for (const { name } of views) {
@@ -12,15 +12,30 @@ test('each view has an address that leads back to it', () => {
   }
 })
 
-test('an address without a view shows everything, and choosing everything removes the view from it', () => {
-  assert.deepEqual(viewAsked(''), { name: 'all', notice: null })
-  assert.equal(addressInView('https://localhost/?view=wind', 'all'), 'https://localhost/')
+test('an address without a view shows the document and the wind, and choosing that removes the view from it', () => {
+  assert.deepEqual(viewAsked(''), { name: 'write', notice: null })
+  assert.equal(addressInView('https://localhost/?view=wind', 'write'), 'https://localhost/')
 })
 
-test('an unknown view shows everything, and the notice lists the views', () => {
+test('an address of version 0.3 shows what it showed', () => {
+  assert.deepEqual(viewAsked('?view=all'), { name: 'write', notice: null })
+})
+
+test('an unknown view shows the document, and the notice lists the views', () => {
   const { name, notice } = viewAsked('?view=winds')
-  assert.equal(name, 'all')
-  assert.match(notice ?? '', /“winds”.*all, editor, wind, history, compare and monitor/)
-  assert.equal(viewAsked('?view=').name, 'all')
+  assert.equal(name, 'write')
+  assert.match(notice ?? '', /“winds”.*write, editor, wind, history, compare and monitor/)
+  for (const odd of ['', 'constructor', 'toString']) assert.equal(viewAsked(`?view=${odd}`).name, 'write')
   assert.ok((viewAsked(`?view=${'x'.repeat(5000)}`).notice ?? '').length < 200)
+})
+
+test('each view is in a tab, which opens the first of its views', () => {
+  assert.deepEqual(
+    tabs.map(({ name }) => name),
+    ['write', 'wind', 'history', 'compare'],
+  )
+  assert.deepEqual(
+    viewsOfTab('monitor').map(({ name }) => name),
+    ['compare', 'monitor'],
+  )
 })

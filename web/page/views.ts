@@ -1,4 +1,4 @@
-// The views and their addresses. A new view is a row here; its parts are in App.tsx.
+// The views, their tabs and their addresses. A new view is a row here; its parts are in App.tsx.
 
 import { excerptOf } from '../../protocol/graphemes.ts'
 
@@ -6,36 +6,41 @@ export type Part = 'document' | 'wind' | 'history' | 'comparison' | 'monitor'
 
 type Parts = readonly [main: Part, ...beside: Part[]]
 
-/**
- * The first is the default. Those with `menuWords` are in the mode menu: the switch has no room for all on a narrow screen.
- */
+/** The first is the default. A tab opens the first of its views. */
 export const views = [
-  { name: 'all', label: 'All', parts: ['document', 'wind'] },
-  { name: 'editor', label: 'Editor', parts: ['document'] },
-  { name: 'wind', label: 'Wind', parts: ['wind'] },
-  { name: 'history', label: 'History', parts: ['history'] },
-  {
-    name: 'compare',
-    label: 'Compare here',
-    parts: ['comparison'],
-    menuWords: 'Compare here: which mode is fastest in this browser, on this network?',
-  },
-  {
-    name: 'monitor',
-    label: 'Monitor',
-    parts: ['monitor'],
-    menuWords: 'Monitor: the server’s load, live',
-  },
+  { name: 'write', label: 'Write', tab: 'Write', parts: ['document', 'wind'] },
+  { name: 'editor', label: 'Text', tab: 'Write', parts: ['document'] },
+  { name: 'wind', label: 'Wind', tab: 'Wind', parts: ['wind'] },
+  { name: 'history', label: 'History', tab: 'History', parts: ['history'] },
+  { name: 'compare', label: 'Compare', tab: 'Lab', parts: ['comparison'] },
+  { name: 'monitor', label: 'Monitor', tab: 'Lab', parts: ['monitor'] },
 ] as const satisfies readonly {
   readonly name: string
   readonly label: string
+  readonly tab: string
   readonly parts: Parts
-  readonly menuWords?: string
 }[]
 
 export type ViewName = (typeof views)[number]['name']
 
-const [{ name: first }] = views
+interface View {
+  readonly name: ViewName
+  readonly label: string
+  readonly tab: string
+  readonly parts: Parts
+}
+
+const [first] = views
+
+/** Names in addresses of version 0.3 and earlier. */
+const formerNames: Readonly<Record<string, ViewName>> = { all: first.name }
+
+export const tabs = views.filter(({ tab }, index) => views.findIndex((view) => view.tab === tab) === index)
+
+export const viewNamed = (name: ViewName): View => views.find((view) => view.name === name) ?? first
+
+export const viewsOfTab = (name: ViewName): readonly View[] =>
+  views.filter(({ tab }) => tab === viewNamed(name).tab)
 
 interface ViewAsked {
   readonly name: ViewName
@@ -43,31 +48,25 @@ interface ViewAsked {
   readonly notice: string | null
 }
 
-const viewNamed = (name: string) => views.find((view) => view.name === name)
-
-export function partsOf(name: ViewName): Parts {
-  return viewNamed(name)?.parts ?? views[0].parts
-}
-
 /** `search`: the address's query. */
 export function viewAsked(search: string): ViewAsked {
-  const asked = new URLSearchParams(search).get('view') ?? first
-  const found = viewNamed(asked)
+  const asked = new URLSearchParams(search).get('view') ?? first.name
+  const found = views.find(({ name }) => name === (formerNames[asked] ?? asked))
   if (found) return { name: found.name, notice: null }
   const known = new Intl.ListFormat('en-GB').format(views.map(({ name }) => name))
   return {
-    name: first,
-    notice: `There is no view “${excerptOf(asked, 41)}”, so this window shows everything. The views are ${known}.`,
+    name: first.name,
+    notice: `There is no view “${excerptOf(asked, 41)}”, so this window shows the document. The views are ${known}.`,
   }
 }
 
 export function addressInView(href: string, name: ViewName): string {
   const address = new URL(href)
-  if (name === first) address.searchParams.delete('view')
+  if (name === first.name) address.searchParams.delete('view')
   else address.searchParams.set('view', name)
   return address.href
 }
 
 export function notLoaded(name: ViewName): string {
-  return `The view “${viewNamed(name)?.label}” could not be loaded: the server did not answer. Choose it again once the connection is back, or reload.`
+  return `The view “${viewNamed(name).label}” could not be loaded: the server did not answer. Choose it again once the connection is back, or reload.`
 }

@@ -12,15 +12,16 @@ import {
   formatInstead,
   formatLeft,
   formatLength,
-  formatLink,
   formatMode,
   formatOutage,
   formatOutbox,
   formatRefusedUpdate,
-  formatStored,
+  formatRetry,
+  formatState,
   formatUsed,
   http1Warning,
   linkAnnouncement,
+  type PageState,
 } from './wording.ts'
 
 const { link, outbox: empty } = firstView('sse/2')
@@ -39,19 +40,14 @@ const holding = (unstored: number, change: Partial<OutboxState> = {}) => ({
   ...change,
 })
 
-test('names each state of the link', () => {
-  assert.equal(formatLink(open, 0), 'Connected')
-  assert.equal(formatLink({ ...open, state: 'opening' }, 0), 'Connecting')
-  assert.equal(formatLink({ ...open, state: 'opening' }, 0, 'Lost.'), 'Reconnecting')
-  assert.equal(formatLink({ ...waiting, retryAt: null }, 0), 'Disconnected')
-})
-
-test('counts down in whole seconds and never shows zero or less', () => {
-  assert.equal(formatLink(waiting, 2000), 'Reconnecting in 3 s')
-  assert.equal(formatLink(waiting, 2001), 'Reconnecting in 3 s')
-  assert.equal(formatLink(waiting, 4999), 'Reconnecting in 1 s')
-  assert.equal(formatLink(waiting, 5000), 'Reconnecting')
-  assert.equal(formatLink(waiting, 9000), 'Reconnecting')
+test('counts down in whole seconds, and never shows zero or less', () => {
+  assert.equal(formatRetry(open, 0), '')
+  assert.equal(formatRetry({ ...waiting, retryAt: null }, 0), '')
+  assert.equal(formatRetry(waiting, 2000), 'Trying again in 3 s.')
+  assert.equal(formatRetry(waiting, 2001), 'Trying again in 3 s.')
+  assert.equal(formatRetry(waiting, 4999), 'Trying again in 1 s.')
+  assert.equal(formatRetry(waiting, 5000), 'Trying again…')
+  assert.equal(formatRetry(waiting, 9000), 'Trying again…')
 })
 
 test('every mode has an explanation', () => {
@@ -159,28 +155,51 @@ test('modes without a limit, and unknown ones, never warn', () => {
   assert.equal(http1Warning(undefined, 9, 'none'), null)
 })
 
-test('says that all is stored only if nothing is unacknowledged', () => {
-  assert.equal(formatStored(empty, 'open'), 'All changes stored')
-  assert.equal(formatStored(empty, 'waiting'), 'All changes stored')
-  assert.equal(formatStored(holding(3), 'open'), 'Storing…')
+const calm: PageState = {
+  link: open,
+  outage: null,
+  outbox: empty,
+  isUnshared: false,
+  isDeleted: false,
+  mayWrite: true,
+}
+const away: PageState = { ...calm, link: waiting, outage: 'The server does not answer.' }
+const wordOf = (change: Partial<PageState>, page = calm) => formatState({ ...page, ...change }).word
+
+test('says “Saved” only if the server has stored everything', () => {
+  assert.equal(wordOf({}), 'Saved')
+  assert.equal(wordOf({ outbox: holding(3) }), 'Saving…')
+  assert.equal(wordOf({ isUnshared: true }), 'Not saved')
+  assert.equal(wordOf({ isUnshared: true, outbox: holding(1) }), 'Not saved')
+  assert.equal(wordOf({}, away), 'Offline')
+  assert.equal(wordOf({ isDeleted: true }), 'Deleted')
 })
 
-test('says whether all that waits for the link is kept, without counting keystrokes', () => {
-  assert.equal(formatStored(holding(1), 'waiting'), 'Offline: changes kept')
-  assert.equal(formatStored(holding(17), 'opening'), 'Offline: changes kept')
-  assert.equal(formatStored(holding(17, { persisted: 16 }), 'opening'), 'Offline: changes unsent')
-  assert.equal(formatStored(holding(17), 'waiting', false, true), 'Deleted: changes kept')
+test('without a connection, says whether all that waits for it is kept on this device', () => {
+  assert.equal(wordOf({ outbox: holding(17) }, away), 'Offline: kept on this device')
+  assert.equal(wordOf({ outbox: holding(17, { persisted: 16 }) }, away), 'Offline: being kept')
+  assert.equal(wordOf({ outbox: holding(2), isDeleted: true }, away), 'Deleted: kept on this device')
+  assert.equal(wordOf({ outbox: holding(3, { canPersist: false }) }, away), 'In this window only')
+  assert.equal(wordOf({ outbox: holding(3, { canPersist: false }) }), 'Saving…')
+  assert.equal(wordOf({ outbox: holding(9, { isFull: true }) }), 'In this window only')
 })
 
-test('says what a reload or closing the window would lose', () => {
-  assert.equal(formatStored(holding(3, { canPersist: false }), 'waiting'), 'Kept in this window only')
-  assert.equal(formatStored(holding(3, { canPersist: false }), 'open'), 'Storing…')
-  assert.equal(formatStored(holding(9, { isFull: true }), 'open'), 'Kept in this window only')
+test('says that it connects, and that a reader may not write', () => {
+  const opening = { ...open, state: 'opening' as const }
+  assert.equal(wordOf({ link: opening }), 'Connecting…')
+  assert.equal(wordOf({ link: opening }, away), 'Offline')
+  assert.equal(wordOf({ mayWrite: false }), 'Read only')
 })
 
-test('does not call a refused edit stored', () => {
-  assert.equal(formatStored(empty, 'open', true), 'Not stored: edit refused')
-  assert.equal(formatStored(holding(1), 'open', true), 'Not stored: edit refused')
+test('says that it is behind the server, by how much, from three seconds on', () => {
+  assert.equal(wordOf({ link: { ...open, behindMs: 2999 } }), 'Saved')
+  const { word, shape, sentence } = formatState({ ...calm, link: { ...open, behindMs: 3400 } })
+  assert.deepEqual([word, shape], ['Behind', 'waiting'])
+  assert.equal(sentence, 'This window shows what the server had 3 seconds ago.')
+})
+
+test('tells why it is offline', () => {
+  assert.equal(formatState(away).sentence, 'The server does not answer.')
 })
 
 test('says that the server is away, what is shown meanwhile, and whether the window may be reloaded', () => {

@@ -4,13 +4,11 @@ import type { OutboxState } from '../../client/drafts.ts'
 import { isShared, nameInUse, type Share, type WindowMode, windowModeNamed } from '../../protocol/modes.ts'
 import type { DeletionView, ShownLink, View } from '../store.ts'
 
-/** `now`: ms since the epoch. */
-export function formatLink(link: ShownLink, now: number, outage: string | null = null): string {
-  if (link.state === 'open') return 'Connected'
-  if (link.state === 'opening') return outage === null ? 'Connecting' : 'Reconnecting'
-  if (link.retryAt === null) return 'Disconnected'
-  const seconds = Math.ceil((link.retryAt - now) / 1000)
-  return seconds > 0 ? `Reconnecting in ${seconds} s` : 'Reconnecting'
+/** When a lost connection is tried again; empty while it is not. `now`: ms since the epoch. */
+export function formatRetry({ state, retryAt }: Pick<ShownLink, 'state' | 'retryAt'>, now: number): string {
+  if (state !== 'waiting' || retryAt === null) return ''
+  const seconds = Math.ceil((retryAt - now) / 1000)
+  return seconds > 0 ? `Trying again in ${seconds} s.` : 'Trying again…'
 }
 
 /** For screen readers, once per change of state: no countdown, and one text for all retries of an outage. */
@@ -122,22 +120,56 @@ function numeral(count: number): string {
   return numerals[count] ?? String(count)
 }
 
-/** "Stored" only if the server has stored everything in the page. */
-export function formatStored(
-  { unstored, persisted, isFull, canPersist }: OutboxState,
-  state: ShownLink['state'],
-  isUnshared = false,
-  isDeleted = false,
-): string {
-  if (isUnshared) return 'Not stored: edit refused'
-  if (isFull) return 'Kept in this window only'
+export interface PageState {
+  readonly link: Pick<ShownLink, 'state' | 'behindMs'>
+  /** The sentence of an outage, or null. */
+  readonly outage: string | null
+  readonly outbox: OutboxState
+  readonly isUnshared: boolean
+  readonly isDeleted: boolean
+  readonly mayWrite: boolean
+}
+
+export interface StateWords {
+  /** A disc, a half disc or a triangle. */
+  readonly shape: ShownLink['state']
+  readonly word: string
+  /** What it means. */
+  readonly sentence: string
+}
+
+/** From this many ms on, a window says that it is behind. */
+const behindFromMs = 3000
+
+/** The page's state in a word; "Saved" only if the server has stored everything in the page. */
+export function formatState(page: PageState): StateWords {
+  const { link, outage, outbox, isUnshared, isDeleted, mayWrite } = page
+  const isOpen = link.state === 'open'
+  const state = (shape: ShownLink['state'], word: string, sentence: string): StateWords => ({
+    shape,
+    word,
+    sentence,
+  })
+  if (isUnshared)
+    return state('waiting', 'Not saved', 'An edit was refused. What you type is in this window only.')
+  if (outbox.isFull || (outbox.unstored > 0 && !isOpen && !outbox.canPersist))
+    return state('waiting', 'In this window only', 'Keep this window open until your changes are saved.')
   // No number: what the outbox counts are keystrokes, which mean nothing to their author.
-  const held = persisted === unstored ? 'changes kept' : 'changes unsent'
-  if (isDeleted) return unstored === 0 ? 'Deleted' : `Deleted: ${held}`
-  if (unstored > 0 && state === 'open') return 'Storing…'
-  if (unstored > 0 && !canPersist) return 'Kept in this window only'
-  if (unstored > 0) return `Offline: ${held}`
-  return 'All changes stored'
+  const held = outbox.persisted === outbox.unstored ? 'kept on this device' : 'being kept'
+  if (isDeleted)
+    return outbox.unstored === 0
+      ? state('waiting', 'Deleted', 'The document was deleted.')
+      : state('waiting', `Deleted: ${held}`, 'Your changes will be sent if the document is brought back.')
+  if (!isOpen && outbox.unstored > 0)
+    return state('waiting', `Offline: ${held}`, 'Your changes will be sent once the connection is back.')
+  if (!isOpen && outage === null) return state('opening', 'Connecting…', 'The page is being connected.')
+  if (!isOpen) return state('waiting', 'Offline', outage ?? '')
+  if (outbox.unstored > 0) return state('opening', 'Saving…', 'Your changes are on their way to the server.')
+  const seconds = Math.round((link.behindMs ?? 0) / 1000)
+  if ((link.behindMs ?? 0) >= behindFromMs)
+    return state('waiting', 'Behind', `This window shows what the server had ${seconds} seconds ago.`)
+  if (!mayWrite) return state('open', 'Read only', 'This link lets you read the document, not change it.')
+  return state('open', 'Saved', 'The server has stored every change in this window.')
 }
 
 interface Outage extends Pick<View, 'keptAt' | 'canReopen'> {

@@ -170,7 +170,7 @@ test("without a sensor, an earlier sensor's past is not shown, and a new sensor'
 })
 
 describe('asking for the hour before', () => {
-  function watching(view: ViewName = 'all') {
+  function watching(view: ViewName = 'write') {
     const store = createStore(firstView('sse/2', { name: view, notice: null }))
     const time = { now: 1_000_000 }
     let asked = 0
@@ -219,7 +219,7 @@ describe('asking for the hour before', () => {
     show('monitor')
     assert.equal(asked(), 0)
     show('wind')
-    show('all')
+    show('write')
     assert.equal(asked(), 1)
   })
 

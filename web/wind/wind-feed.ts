@@ -4,7 +4,7 @@ import { type PastWind, readSnapshot, WindHistory } from '../../app/shared/wind-
 import { isKind, type Message } from '../../protocol/messages.ts'
 import type { Clock, Timers } from '../../protocol/time.ts'
 import { openHttp } from '../axios-http.ts'
-import { partsOf } from '../page/views.ts'
+import { viewNamed } from '../page/views.ts'
 import type { Store } from '../store.ts'
 
 /** Entries merged per task, to keep the page responsive. */
@@ -111,7 +111,7 @@ export function fillInPast({ store, feed, ask, now }: WindPastParts): void {
     const absentMs = wind.receivedAt === null ? 0 : now() - wind.receivedAt
     if (isOpen && !wasOpen) isWanted ||= hasFailed || absentMs > longAbsenceMs
     wasOpen = isOpen
-    if (!isOpen || !isWanted || !wind.hasSensor || !partsOf(shown.name).includes('wind')) return
+    if (!isOpen || !isWanted || !wind.hasSensor || !viewNamed(shown.name).parts.includes('wind')) return
     isWanted = false
     hasFailed = !(await feed.lookBack(ask))
   }

@@ -1,0 +1,114 @@
+// Share, and the menu of all else that can be done with the document.
+
+import { type ComponentType, useRef, useState } from 'react'
+import { documentPath } from '../../app/shared/document-api.ts'
+import { LateCode } from '../late-code.ts'
+import { Menu } from '../page/Controls.tsx'
+import { type PageProps, useMayWrite } from '../page/hooks.ts'
+import { LineIcon } from '../page/Icons.tsx'
+import { formatLength } from '../page/wording.ts'
+import type { DialogProps } from './dialogs.tsx'
+import { countsOf } from './text-counts.ts'
+
+type DialogName = 'DocumentsDialog' | 'ShareDialog'
+
+export const dialogsCode = new LateCode(() => import('./dialogs.tsx'))
+
+interface ControlsProps extends PageProps {
+  readonly onRename: () => void
+}
+
+export function DocumentControls({ store, actions, start, onRename }: ControlsProps) {
+  const mayWrite = useMayWrite(store, start)
+  const file = useRef<HTMLInputElement>(null)
+  const [Dialog, setDialog] = useState<ComponentType<DialogProps> | null>(null)
+
+  function download(extension: string): void {
+    const link = document.createElement('a')
+    link.href = `${documentPath(start.channel)}/export.${extension}`
+    link.download = ''
+    link.click()
+  }
+
+  async function show(name: DialogName): Promise<void> {
+    try {
+      const dialogs = await dialogsCode.load()
+      setDialog(() => dialogs[name])
+    } catch (error) {
+      actions.notify((error as Error).message)
+    }
+  }
+
+  const items: readonly (readonly [words: string, choose: () => void])[] = [
+    ['New window', actions.openWindow],
+    ['Documents…', () => show('DocumentsDialog')],
+    ...(mayWrite
+      ? ([
+          ['Rename', onRename],
+          ['Import…', () => file.current?.click()],
+        ] as const)
+      : []),
+    ['Export as HTML', () => download('html')],
+    ['Export as Markdown', () => download('md')],
+    ['Print…', () => print()],
+  ]
+  return (
+    <div className="document-controls row">
+      <button type="button" className="button share-button row" onClick={() => show('ShareDialog')}>
+        <LineIcon name="share" />
+        <span className="share-word">Share</span>
+      </button>
+      <Menu
+        label="Document"
+        className="menu"
+        buttonClass="menu-button"
+        listClass="menu-list raised"
+        describedBy="counts-line"
+        shown={
+          <>
+            <span className="visually-hidden">Menu</span>
+            <LineIcon name="more" />
+          </>
+        }
+      >
+        {(close) => (
+          <>
+            {items.map(([words, choose]) => (
+              <button
+                key={words}
+                type="button"
+                className="menu-item"
+                data-item={words}
+                role="menuitem"
+                tabIndex={-1}
+                onClick={() => {
+                  close()
+                  choose()
+                }}
+              >
+                {words}
+              </button>
+            ))}
+            {/* The menu's description, not an item. */}
+            <p id="counts-line" className="menu-note small" aria-hidden="true">
+              {formatLength(countsOf(actions.lines))}
+            </p>
+          </>
+        )}
+      </Menu>
+      <input
+        ref={file}
+        type="file"
+        hidden
+        aria-label="File to import"
+        accept=".html,.htm,.md,.markdown,.txt,text/html,text/markdown,text/plain"
+        onChange={({ currentTarget }) => {
+          for (const chosen of currentTarget.files ?? []) void actions.importFile(chosen)
+          // Allows the same file to be chosen again.
+          currentTarget.value = ''
+        }}
+      />
+      {Dialog && <Dialog store={store} actions={actions} start={start} onClose={() => setDialog(null)} />}
+    </div>
+  )
+}
