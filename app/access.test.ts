@@ -196,17 +196,23 @@ test('a renewed session has no more rights than its invitation', async () => {
   assert.deepEqual([session.channels, session.may], [['main'], 'read'])
 })
 
-test('an invitation is to read what its maker may write, and ends with the maker’s own', async () => {
+test('an invitation is to what its maker may write, and ends with the maker’s own', async () => {
   const { access } = accessAt(noon)
   const until = noon + 2 * hourMs
   const writer = withCookie(await cookieAfter(access, toWrite, until))
   const reader = withCookie(await cookieAfter(access, { channels: 'all', may: 'read' }))
-  const { token, expiresAt } = await access.invite(writer, 'main', 8760)
-  assert.equal(expiresAt, until)
-  const { session } = await access.redeem(token)
-  assert.deepEqual([session.channels, session.may, session.until], [['main'], 'read', until])
-  await assert.rejects(access.invite(writer, 'secret', 1), { status: 403, code: 'not-invited-there' })
-  await assert.rejects(access.invite(reader, 'main', 1), { status: 403, code: 'read-only-invitation' })
+  for (const may of ['read', 'write'] as const) {
+    const { token, expiresAt } = await access.invite(writer, { channel: 'main', may, hours: 8760 })
+    assert.equal(expiresAt, until)
+    const { session } = await access.redeem(token)
+    assert.deepEqual([session.channels, session.may, session.until], [['main'], may, until])
+  }
+  const asked = { channel: 'main', may: 'read', hours: 1 } as const
+  await assert.rejects(access.invite(writer, { ...asked, channel: 'secret' }), {
+    status: 403,
+    code: 'not-invited-there',
+  })
+  await assert.rejects(access.invite(reader, asked), { status: 403, code: 'read-only-invitation' })
 })
 
 test('an open server admits everyone, and invitation links still work', async () => {

@@ -106,6 +106,12 @@ interface Credentials {
   readonly token?: string | null
 }
 
+export interface InvitationAsked {
+  readonly channel: string
+  readonly may: Permission['may']
+  readonly hours: number
+}
+
 export class Access {
   readonly #parts: AccessParts
   /** Only tokens signed here enter, so that uninvited clients cannot evict entries. */
@@ -164,18 +170,17 @@ export class Access {
   }
 
   /**
-   * Creates an invitation to read one channel, from those who may write there; it ends no later than their
-   * own. Throws as `permitFor` does, 403 `not-invited-there` or `read-only-invitation`, and 409
+   * Creates an invitation to one channel, from those who may write there; it ends no later than their own. Throws as `permitFor` does, 403 `not-invited-there` or `read-only-invitation`, and 409
    * `open-access` on an open server.
    */
-  async invite(credentials: Credentials, channel: string, hours: number) {
+  async invite(credentials: Credentials, { channel, may, hours }: InvitationAsked) {
     const { isOpen, clock, key } = this.#parts
     if (isOpen) throw refusalOf('open-access')
-    const { channels, may, until } = await this.sessionFor(credentials)
-    if (channels !== 'all' && !channels.includes(channel)) throw refusalOf('not-invited-there')
-    if (may !== 'write') throw refusalOf('read-only-invitation')
-    const expiresAt = Math.min(Math.floor((clock() + hours * 3_600_000) / 1000) * 1000, until)
-    return { token: await makeInvitation({ channels: [channel], may: 'read', expiresAt }, key), expiresAt }
+    const own = await this.sessionFor(credentials)
+    if (own.channels !== 'all' && !own.channels.includes(channel)) throw refusalOf('not-invited-there')
+    if (own.may !== 'write') throw refusalOf('read-only-invitation')
+    const expiresAt = Math.min(Math.floor((clock() + hours * 3_600_000) / 1000) * 1000, own.until)
+    return { token: await makeInvitation({ channels: [channel], may, expiresAt }, key), expiresAt }
   }
 
   /** `endsAt` and `until` are by the clock of tokens. */

@@ -1,10 +1,12 @@
 // The server as a process: its sentences when it cannot listen, its lines as JSON, and --open.
 
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, watch } from 'node:fs'
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
+import type { IncomingMessage } from 'node:http'
+import { get } from 'node:https'
 import net from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -245,6 +247,50 @@ async function openWith(path: string, done: (printed: string) => boolean): Promi
   assert.equal((await exited)[0], 0)
   return printed
 }
+
+const hasTerminals = spawnSync('script', ['--version']).error === undefined
+
+for (const [where, isTerminal] of [
+  ['on a terminal the start prints invitations that admit', true],
+  ['a log gets no invitation', false],
+] as const)
+  test(`--invite listens for other devices; ${where}`, {
+    skip: isTerminal && !hasTerminals && 'script is not installed',
+  }, async (t) => {
+    const args = [
+      'app/main.ts',
+      '--data-folder',
+      temporaryFolder(t),
+      '--sensor-source',
+      'none',
+      ...isOnAnyPort,
+    ]
+    const words = [process.execPath, ...args, '--invite']
+    const [command = '', ...rest] = isTerminal
+      ? ['script', '--quiet', '--command', `exec ${words.map((word) => `'${word}'`).join(' ')}`, '/dev/null']
+      : words
+    const child = spawn(command, rest, { cwd: root, stdio: ['pipe', 'pipe', 'inherit'] })
+    t.after(() => child.kill('SIGTERM'))
+    let printed = ''
+    for await (const chunk of child.stdout) {
+      printed += chunk
+      if (printed.includes('Ctrl-C')) break
+    }
+    const links = printed.match(/https:\S+invitation=\S+/g) ?? []
+    assert.equal(links.length > 0, isTerminal, printed)
+    assert.match(printed, isTerminal ? /On this computer, for every page:/ : /npm run invite {2}creates an/)
+    for (const link of links) {
+      const { hostname, port, pathname, search } = new URL(link)
+      const answer = await new Promise<IncomingMessage>((resolve, reject) =>
+        get({ hostname, port, path: pathname + search, rejectUnauthorized: false }, resolve).on(
+          'error',
+          reject,
+        ),
+      )
+      answer.resume()
+      assert.equal(answer.statusCode, 303)
+    }
+  })
 
 const isLinux = { skip: process.platform !== 'linux' }
 

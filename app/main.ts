@@ -6,15 +6,16 @@ import { join, relative } from 'node:path'
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
 import { ensureCertificate, loadCertificate, type PairFiles } from '../certs/certificate.ts'
-import { isLoopback, originFor } from '../scripts/addresses.ts'
+import { isLoopback, networkOrigin, originFor } from '../scripts/addresses.ts'
 import { goOnWithoutOutput, leaveWhenDone, processTimers } from '../scripts/process.ts'
 import { isWorker, printAs, reportFailedStart } from '../server/program.ts'
-import { isOpenTo } from './access.ts'
+import { invitationLink, isOpenTo, loadKey, makeInvitation, type Permission } from './access.ts'
 import { type Config, loadConfig, readFlags, wantsHelp } from './config/config.ts'
 import { configHelp } from './config/schema.ts'
 import { startHttp3Front } from './http3-front.ts'
 import { output } from './output.ts'
 import { type Server, startServer } from './server.ts'
+import { mainChannel } from './shared/page-messages.ts'
 
 const signals = ['SIGINT', 'SIGTERM'] as const
 
@@ -23,7 +24,13 @@ const root = join(import.meta.dirname, '..')
 const vite = process.env.CROSSWIND_VITE
 const webFolder = vite ? new URL(vite) : join(root, 'web/dist')
 
-const ownFlags = { open: z.boolean().default(false), http3: z.boolean().default(false) }
+const ownFlags = {
+  open: z.boolean().default(false),
+  http3: z.boolean().default(false),
+  invite: z.boolean().default(false),
+}
+
+const invitedForHours = 24
 
 leaveWhenDone()
 goOnWithoutOutput()
@@ -44,7 +51,8 @@ function formatAskedFor(): Config['logFormat'] {
 
 async function run(): Promise<void> {
   const { own, settings } = readFlags(process.argv.slice(2), ownFlags)
-  const config = withHttp3(await loadConfig({ argv: settings, env: process.env, cwd: root }), own)
+  const loaded = await loadConfig({ argv: settings, env: process.env, cwd: root })
+  const config = withInvitations(withHttp3(loaded, own), own)
   printAs(config.logFormat, config)
   const certificate = await certificateFor(config)
   const frontPort = frontPortOf(config, own)
@@ -59,6 +67,7 @@ async function run(): Promise<void> {
     return stop(server, config)
   })
   const address = originFor(config.host, server.ports[config.http] ?? server.ports['2'])
+  const links = isOpenTo(config) ? null : await invitationLinks(config, server)
   const { transport, http, host, sensor } = config
   const fields = {
     address,
@@ -73,11 +82,37 @@ async function run(): Promise<void> {
     'started',
     `Crosswind is running at ${address}.`,
     fields,
-    greeting(config, server, { address, advice: certificate.advice }),
+    greeting(config, server, { address, advice: certificate.advice, links }),
   )
   // Tells a parent process (lab, tests).
   process.send?.({ type: 'ready', ports: server.ports })
-  if (own.open) void openBrowser(address)
+  if (own.open) void openBrowser(links?.here ?? address)
+}
+
+/** With `--invite`, other devices reach the server, by invitation. */
+function withInvitations(config: Config, { invite }: { readonly invite: boolean }): Config {
+  return invite && isLoopback(config.host) ? { ...config, host: '0.0.0.0' } : config
+}
+
+interface InvitationLinks {
+  /** To write every document, on this machine. */
+  readonly here: string
+  /** To write the main document, on other devices; null if they do not reach the server. */
+  readonly elsewhere: string | null
+}
+
+async function invitationLinks(config: Config, { ports }: Server): Promise<InvitationLinks> {
+  const { host, http } = config
+  const port = ports[http] ?? ports['2']
+  const key = await loadKey(config, root)
+  const expiresAt = Date.now() + invitedForHours * 3_600_000
+  const linkTo = async (origin: string, channels: Permission['channels']) =>
+    invitationLink(origin, await makeInvitation({ channels, may: 'write', expiresAt }, key))
+  const elsewhere = networkOrigin(host, port)
+  return {
+    here: await linkTo(originFor(host, port), 'all'),
+    elsewhere: elsewhere && (await linkTo(elsewhere, [mainChannel])),
+  }
 }
 
 interface Http3Flag {
@@ -134,9 +169,11 @@ async function certificateFor({ tls }: Config) {
 interface Greeted {
   readonly address: string
   readonly advice: string
+  /** Null on an open server. */
+  readonly links: InvitationLinks | null
 }
 
-function greeting(config: Config, { ports, workers }: Server, { address, advice }: Greeted): string {
+function greeting(config: Config, { ports, workers }: Server, { address, advice, links }: Greeted): string {
   const { transport, http, host, sensor } = config
   const wind = {
     simulated: `simulated, ${sensor.strength}`,
@@ -147,7 +184,9 @@ function greeting(config: Config, { ports, workers }: Server, { address, advice 
   }[sensor.source]
   const lines = [
     '',
-    `  Crosswind is running: open  ${address}  in two windows.`,
+    links === null
+      ? `  Crosswind is running: open  ${address}  in two windows.`
+      : `  Crosswind is running at ${address}, by invitation.`,
     '',
     `  Mode    ${transport} (HTTP/${http}); change it in a window's menu or in crosswind.config.ts`,
     `  Ports   ${ports['2']} HTTP/2, ${ports['1.1']} HTTP/1.1 alone`,
@@ -165,10 +204,31 @@ function greeting(config: Config, { ports, workers }: Server, { address, advice 
     '',
     `  ${advice}`,
   ]
-  if (!isOpenTo(config)) lines.push('', '  It requires an invitation:  npm run invite  creates a link.')
+  if (links !== null) lines.push(...invitationLines(links))
   else if (!isLoopback(host))
     lines.push('', '  Everyone who can reach this machine can read and write this page.')
   return `${lines.join('\n')}\n\n  Ctrl-C stops it.\n`
+}
+
+/** Links are shown to a person only: they would stay in a log. */
+function invitationLines({ here, elsewhere }: InvitationLinks): readonly string[] {
+  if (!process.stdout.isTTY) return ['', '  npm run invite  creates an invitation.']
+  const onOthers = [
+    '',
+    '  On other devices, for the page main:',
+    '',
+    `    ${elsewhere}`,
+    '',
+    '  They warn of the certificate until they trust it (docs/operating.md, "Certificates"). Whoever has a link',
+    '  may write until it ends: to revoke all links, delete access.key in the data folder and restart.',
+  ]
+  return [
+    '',
+    `  Invitations for ${invitedForHours} hours. On this computer, for every page:`,
+    '',
+    `    ${here}`,
+    ...(elsewhere === null ? [] : onOthers),
+  ]
 }
 
 /** Prints the reason if it fails. Never rejects. */

@@ -5,6 +5,7 @@ import { resolve } from 'node:path'
 import Router from '@koa/router'
 import Koa from 'koa'
 import type { HttpVersion, WindowHttp } from '../protocol/modes.ts'
+import { networkOrigin } from '../scripts/addresses.ts'
 import { processTimers } from '../scripts/process.ts'
 import {
   type Crosswind,
@@ -199,7 +200,14 @@ function createPage({ crosswind, config, root, files, access, ports }: PageParts
   mountSession(router, access)
   mountDocuments(router, { crosswind, log, directory: () => onLog().directory, access })
   mountReports(router, { crosswind, reportsFolder: resolve(root, config.reportsFolder) })
-  mountPage(router, { crosswind, log, ports: () => Object.values(ports), settings, files })
+  mountPage(router, {
+    crosswind,
+    log,
+    ports: () => Object.values(ports),
+    settings,
+    networkOrigin: () => networkOrigin(config.host, ports[config.http] ?? ports['2']),
+    files,
+  })
   app.use(router.routes()).use(router.allowedMethods()).use(files.serve)
   return app
 }

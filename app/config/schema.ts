@@ -115,6 +115,7 @@ const helpHead = `Crosswind keeps every open window in step, over a transport of
   npm start -- --transport websocket      a flag overrides variable and file
   CROSSWIND_PORT=9443 npm start           a variable overrides the file
   npm start -- --open                     also opens the page in the browser
+  npm start -- --invite                   lets other devices in, by invitation
   npm start -- --http3                    also serves HTTP/3, by Caddy in front
   npm start -- --config other.config.ts   reads another file
   npm start -- --help all                 prints every setting`

@@ -109,7 +109,7 @@ const maxListed = 1000
 const maxInvitationBytes = 1024
 const invitationSchema = z.strictObject({
   channel: z.string(),
-  may: z.literal('read', 'must be "read"'),
+  may: z.enum(['read', 'write'], 'must be "read" or "write"'),
   hours: z.number().min(0.01).max(8760),
 })
 
@@ -273,7 +273,7 @@ function mountHistory(router: Router, { crosswind }: DocumentParts): void {
 }
 
 function mountInvitations(router: Router, { access, crosswind }: DocumentParts): void {
-  const limitInvitations = crosswind.rateLimit(1, 'Invitations are limited to one a second')
+  const limitInvitations = crosswind.rateLimit(5, 'Invitations are limited to five a second')
   router.post('/api/invitations', async (ctx) => {
     const caller = await crosswind.caller(ctx.req)
     const asked = await caller.readJson({ what: 'Invitations', maxBytes: maxInvitationBytes })
@@ -286,7 +286,7 @@ function mountInvitations(router: Router, { access, crosswind }: DocumentParts):
     const channel = admitChannel(data.channel)
     limitInvitations(caller)
     // By the session alone: a ticket says nothing about the end of its invitation.
-    const { token, expiresAt } = await access.invite(credentialsIn(ctx.req), channel, data.hours)
+    const { token, expiresAt } = await access.invite(credentialsIn(ctx.req), { ...data, channel })
     ctx.set('Cache-Control', 'no-store')
     ctx.body = { link: invitationPath(token), expiresAt }
   })

@@ -3,6 +3,7 @@
 import type Router from '@koa/router'
 import type { ParameterizedContext } from 'koa'
 import { estimateLength, formatCursor } from '../../protocol/messages.ts'
+import { isLoopback } from '../../scripts/addresses.ts'
 import { type Caller, type Crosswind, jsonPieces, type ReadableLog } from '../../server/index.ts'
 import { admitChannel } from '../page-channels.ts'
 import { documentPath, documentsPath } from '../shared/document-api.ts'
@@ -23,17 +24,30 @@ interface PageParts {
   /** Ports of the page. */
   readonly ports: () => readonly number[]
   readonly settings: () => PageSettings
+  /** Where other devices reach the server; null if they cannot. */
+  readonly networkOrigin: () => string | null
   readonly files: Pick<PageFiles, 'page'>
 }
 
-export function mountPage(router: Router, { crosswind, log, ports, settings, files }: PageParts): void {
+export function mountPage(
+  router: Router,
+  { crosswind, log, ports, settings, networkOrigin, files }: PageParts,
+): void {
   /** One snapshot: the stream resumes exactly after the content. */
-  async function startFor(channel: string, caller: Caller): Promise<PageStart> {
+  async function startFor(channel: string, caller: Caller, hostname: string): Promise<PageStart> {
     crosswind.mustBeCurrent()
     const { messages, head } = await log().snapshot(new Set([channel, windChannel]))
     const mayWrite = caller.mayWrite(channel)
     const cursor = formatCursor(head)
-    return { ...settings(), channel, cursor, messages, mayWrite, sessionEndsAt: caller.expiresAt }
+    return {
+      ...settings(),
+      channel,
+      cursor,
+      messages,
+      mayWrite,
+      sessionEndsAt: caller.expiresAt,
+      networkOrigin: isLoopback(hostname) ? networkOrigin() : null,
+    }
   }
 
   // The static file lacks the settings.
@@ -67,7 +81,10 @@ export function mountPage(router: Router, { crosswind, log, ports, settings, fil
     // A browser would take even longer.
     if (!queryOf(ctx).has('open')) crosswind.documentThreads().stored.mustBeReadable(channel)
     caller.mustPace('Pages were requested faster than the server creates them')
-    const [start, { html, sources }] = await Promise.all([startFor(channel, caller), files.page()])
+    const [start, { html, sources }] = await Promise.all([
+      startFor(channel, caller, ctx.hostname),
+      files.page(),
+    ])
     const characters = start.messages.reduce((sum, { body }) => sum + estimateLength(body), html.length)
     ctx.type = 'html'
     ctx.set({ ...pageHeaders(ctx.hostname, ports(), sources), 'Cache-Control': 'no-store' })

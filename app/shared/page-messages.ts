@@ -175,4 +175,6 @@ export interface PageStart extends PageSettings {
   readonly mayWrite: boolean
   /** Expiry unless renewed, ms since the epoch; null for open access. */
   readonly sessionEndsAt: number | null
+  /** Where other devices reach the server, for a page at a loopback address; null if they cannot. */
+  readonly networkOrigin: string | null
 }

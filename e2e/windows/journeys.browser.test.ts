@@ -243,10 +243,12 @@ test('Share gives a link to write and one to read only', async () => {
   await writer.type('hello')
   await writer.click('.share-button')
   await until(() => writer.run(isThere, '.copy-field'), 'there is no link')
-  const [toWrite, toRead = ''] = await writer.run(() =>
-    Array.from(document.querySelectorAll<HTMLInputElement>('.copy-field input'), ({ value }) => value),
-  )
-  assert.equal(toWrite, `${stage.server.origin['2']}/d/shared`)
+  const link = () => document.querySelector<HTMLInputElement>('.copy-field input')?.value ?? ''
+  assert.equal(await writer.run(link), `${stage.server.origin['2']}/d/shared`)
+  assert.match(await writer.run(shown, '.dialog'), /works only on this computer.*npm start -- --invite/)
+  await writer.run(press, '.share-rights label', 'can read')
+  const toRead = `${stage.server.origin['2']}/d/shared?read`
+  await until(async () => (await writer.run(link)) === toRead, 'there is no link to read only')
   assert.match(await writer.run(shown, '.dialog'), /Anyone who edits the address can write.*access: invited/)
   const reader = await stage.browser.newWindow()
   await reader.open(`${toRead}&record`)

@@ -80,7 +80,7 @@ const openings = {
 
 for (const [name, words] of [
   ['Documents', /Documents.*Changed/],
-  ['Share', /Address of this document/],
+  ['Share', /Copy link/],
 ] as const)
   test(`${name}: the first dialog says that it could not be loaded, and opens once the server is back`, async () => {
     const window = await openThenLeave(`first-${name}`)
@@ -146,10 +146,7 @@ test('where there is no service worker, the page loads ahead what it needs witho
   const isLost = () => document.querySelector('.connection')?.getAttribute('data-link') === 'waiting'
   await until(() => window.run(isLost), 'the loss was not noticed')
   await window.run(press, '.share-button', 'Share')
-  await until(
-    async () => /Address of this document/.test(await window.run(shown, 'dialog')),
-    'the dialog is not there',
-  )
+  await until(async () => /Copy link/.test(await window.run(shown, 'dialog')), 'the dialog is not there')
   await window.key('Escape')
   await window.run(chooseFile, '# Title', 'notes.md')
   await until(async () => (await window.run(textShown)) === 'Title', 'the file was not read')

@@ -7,12 +7,12 @@ import { Menu } from '../page/Controls.tsx'
 import { type PageProps, useMayWrite } from '../page/hooks.ts'
 import { LineIcon } from '../page/Icons.tsx'
 import { formatLength } from '../page/wording.ts'
-import type { DialogProps } from './dialogs.tsx'
+import type { DialogProps } from './Dialog.tsx'
 import { countsOf } from './text-counts.ts'
 
 type DialogName = 'DocumentsDialog' | 'ShareDialog'
 
-export const dialogsCode = new LateCode(() => import('./dialogs.tsx'))
+export const dialogsCode = new LateCode(() => import('./dialogs.ts'))
 
 interface ControlsProps extends PageProps {
   readonly onRename: () => void
@@ -54,7 +54,11 @@ export function DocumentControls({ store, actions, start, onRename }: ControlsPr
   ]
   return (
     <div className="document-controls row">
-      <button type="button" className="button share-button row" onClick={() => show('ShareDialog')}>
+      <button
+        type="button"
+        className="button primary-button share-button row"
+        onClick={() => show('ShareDialog')}
+      >
         <LineIcon name="share" />
         <span className="share-word">Share</span>
       </button>

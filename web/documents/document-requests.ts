@@ -25,13 +25,14 @@ function addressWithout(dropped: readonly string[], path: string, href: string):
   return address.href
 }
 
+export type Rights = 'read' | 'write'
+
 /**
- * Opens read-only, by the window's own choice: anyone who removes `read` from the address can
- * write.
+ * To read, a window opens read-only by its own choice: anyone who removes `read` from the address can write.
  */
-export function readOnlyAddress(href: string, channel: string): string {
-  const address = new URL(documentPath(channel), href)
-  address.searchParams.set('read', '')
+export function linkTo(origin: string, channel: string, may: Rights): string {
+  const address = new URL(documentPath(channel), origin)
+  if (may === 'read') address.searchParams.set('read', '')
   return address.href.replace(/=$/, '')
 }
 
@@ -51,8 +52,8 @@ export const askDocuments = () => request<DocumentList>('/documents')
 export const askHistory = (channel: string, after: string | null) =>
   request<HistoryPortion>(`/history?${new URLSearchParams({ channel, ...(after !== null && { after }) })}`)
 
-export const inviteReaders = (channel: string, hours: number) =>
-  request<InvitationAnswer>('/invitations', { channel, may: 'read', hours })
+export const invite = (channel: string, may: Rights, hours: number) =>
+  request<InvitationAnswer>('/invitations', { channel, may, hours })
 
 /** Stores the title of a document that no window shows yet, which adds it to the list. */
 export const createDocument = (by: BrowserKey, channel: string, name: string) =>

@@ -1,60 +1,15 @@
-// Dialogs of the document: the list of documents, and its links.
+// The dialog that lists the documents, and makes new ones.
 
-import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react'
+import { type FormEvent, useEffect, useId, useRef, useState } from 'react'
 import { type DocumentList, documentPath, type ListedDocument } from '../../app/shared/document-api.ts'
 import { deletedForMs, maxTitleLength } from '../../app/shared/page-messages.ts'
 import { browserTimers } from '../../client/transports.ts'
 import { Segments } from '../page/Controls.tsx'
-import { type PageProps, useAttempt } from '../page/hooks.ts'
+import { useAttempt } from '../page/hooks.ts'
 import { timeOfDay } from '../page/wording.ts'
+import { Dialog, type DialogProps } from './Dialog.tsx'
 import { channelFor, type DocumentOrder, documentOrders, findDocuments } from './document-names.ts'
-import { addressOfDocument, askDocuments, inviteReaders, readOnlyAddress } from './document-requests.ts'
-import '../styles/dialogs.css'
-
-export interface DialogProps extends PageProps {
-  readonly onClose: () => void
-}
-
-interface FrameProps {
-  readonly title: string
-  readonly onClose: () => void
-  readonly children: ReactNode
-}
-
-/** Modal. The browser returns the focus to its previous place. */
-function Dialog({ title, onClose, children }: FrameProps) {
-  const dialog = useRef<HTMLDialogElement>(null)
-  const heading = useId()
-  useEffect(() => {
-    const element = dialog.current
-    element?.showModal()
-    return () => element?.close()
-  }, [])
-  return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: the Escape key closes it too.
-    <dialog
-      ref={dialog}
-      className="dialog raised"
-      aria-labelledby={heading}
-      onClose={onClose}
-      // Only a click on the backdrop has the dialog itself as its target.
-      onClick={(event) => event.target === dialog.current && dialog.current.close()}
-    >
-      <div className="dialog-content">
-        <h2 id={heading}>{title}</h2>
-        {children}
-        <button
-          type="button"
-          className="dialog-close"
-          aria-label="Close"
-          onClick={() => dialog.current?.close()}
-        >
-          ×
-        </button>
-      </div>
-    </dialog>
-  )
-}
+import { addressOfDocument, askDocuments } from './document-requests.ts'
 
 export function DocumentsDialog({ actions, start, onClose }: DialogProps) {
   const [list, setList] = useState<DocumentList | null>(null)
@@ -276,129 +231,3 @@ function NewDocument({ documents, onCreate }: NewDocumentProps) {
 
 const formatAddress = (channel: string, isNew: boolean) =>
   isNew ? `Its address will be ${documentPath(channel)}` : 'There is already a document at this address.'
-
-const periods = [
-  { hours: 1, words: 'an hour' },
-  { hours: 24, words: 'a day' },
-  { hours: 168, words: 'a week' },
-  { hours: 720, words: '30 days' },
-]
-
-export function ShareDialog({ start, onClose }: DialogProps) {
-  const { channel, mayWrite, sessionEndsAt } = start
-  const isOpen = sessionEndsAt === null
-  const address = new URL(documentPath(channel), location.href).href
-  return (
-    <Dialog title="Share" onClose={onClose}>
-      <CopyField
-        label="Address of this document"
-        text={address}
-        note={
-          isOpen
-            ? 'Anyone who can reach this server can read and write there.'
-            : 'Only people with an invitation can open it.'
-        }
-      />
-      {isOpen ? (
-        <CopyField
-          label="Read-only link"
-          text={readOnlyAddress(location.href, channel)}
-          note="The window shows the document without a caret. Anyone who edits the address can write; run the server with access: invited to enforce it."
-        />
-      ) : (
-        mayWrite && <ReadOnlyInvitation channel={channel} />
-      )}
-    </Dialog>
-  )
-}
-
-function ReadOnlyInvitation({ channel }: { readonly channel: string }) {
-  const [hours, setHours] = useState(24)
-  const [made, setMade] = useState<{ link: string; expiresAt: number } | null>(null)
-  const { failure, attempt } = useAttempt()
-  const make = () =>
-    attempt(async () => {
-      const { link, expiresAt } = await inviteReaders(channel, hours)
-      setMade({ link: new URL(link, location.href).href, expiresAt })
-    })
-
-  return (
-    <>
-      <div className="invitation">
-        <label>
-          <span className="field-label">Read-only invitation, for</span>
-          <select
-            className="field"
-            value={hours}
-            onChange={(event) => {
-              setHours(Number(event.target.value))
-              setMade(null)
-            }}
-          >
-            {periods.map(({ hours, words }) => (
-              <option key={hours} value={hours}>
-                {words}
-              </option>
-            ))}
-          </select>
-        </label>
-        <button type="button" className="button" onClick={make}>
-          Make a link
-        </button>
-      </div>
-      {failure !== null && <p role="alert">{failure}</p>}
-      {made && (
-        <CopyField
-          label="Read-only link"
-          text={made.link}
-          note={`Until ${timeOfDay(made.expiresAt, browserTimers.now())}, any browser that opens it can read this document but cannot write.`}
-        />
-      )}
-    </>
-  )
-}
-
-interface CopyFieldProps {
-  readonly label: string
-  readonly text: string
-  readonly note: string
-}
-
-function CopyField({ label, text, note }: CopyFieldProps) {
-  const [isCopied, setCopied] = useState(false)
-  const field = useRef<HTMLInputElement>(null)
-  const described = useId()
-
-  async function copy(): Promise<void> {
-    field.current?.select()
-    try {
-      await navigator.clipboard.writeText(text)
-      setCopied(true)
-    } catch {
-      // Without permission, the selected text can still be copied by keyboard.
-    }
-  }
-
-  return (
-    <div className="copy-field">
-      <label>
-        <span className="field-label">{label}</span>
-        <input
-          ref={field}
-          className="field"
-          readOnly
-          value={text}
-          aria-describedby={described}
-          onFocus={(event) => event.currentTarget.select()}
-        />
-      </label>
-      <button type="button" className="button" onClick={copy}>
-        {isCopied ? 'Copied' : 'Copy'}
-      </button>
-      <p id={described} className="small">
-        {note}
-      </p>
-      <output className="visually-hidden">{isCopied && `${label}: copied.`}</output>
-    </div>
-  )
-}

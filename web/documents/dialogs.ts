@@ -1,0 +1,4 @@
+// The dialogs, which are loaded together, when the first is opened.
+
+export { DocumentsDialog } from './DocumentsDialog.tsx'
+export { ShareDialog } from './ShareDialog.tsx'
