@@ -10,13 +10,13 @@ import { limitedStreams, sharedConnection, shareHere } from '../client/share.ts'
 import { browserTimers, newName } from '../client/transports.ts'
 import { nameUnder } from '../protocol/messages.ts'
 import { App, loadView } from './App.tsx'
-import { dialogsCode } from './documents/DocumentControls.tsx'
 import { importCode } from './documents/import-code.ts'
 import { EditingSession } from './editing-session.ts'
 import { type KeptPage, keptPages, PageKeeper, registerServiceWorker } from './kept-pages.ts'
 import { loadCodeWhileServed } from './late-code.ts'
 import { PageActions } from './page/actions.ts'
 import { followKeyboard } from './page/keyboard.ts'
+import { overlaysCode } from './page/overlays-code.ts'
 import { viewAsked } from './page/views.ts'
 import { type BrowserKey, browserKey, modeAsked } from './page-session.ts'
 import { createStore, firstView, readChoices, readItem, type Store } from './store.ts'
@@ -151,7 +151,7 @@ async function prepareForOutages(start: PageStart, store: Store, session: Editin
   store.change({ canReopen: worker !== null })
   // The service worker has all code.
   if (worker === null) {
-    for (const code of [importCode, dialogsCode]) code.preload()
+    for (const code of [importCode, overlaysCode]) code.preload()
     return
   }
   const address = location.pathname

@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test'
 import { type Mode, modes } from '../../protocol/modes.ts'
 import { type BrowserWindow, until } from '../browser/browser.ts'
 import { shown } from './page.ts'
-import { browserModes, openStage, type Stage, untilOpen } from './stage.ts'
+import { browserModes, openConnection, openStage, type Stage, untilOpen } from './stage.ts'
 
 const [mode] = modes as readonly [Mode, ...Mode[]]
 
@@ -88,7 +88,7 @@ test('every mode has a median or a reason, a link shows the same, and the page h
   assert.match(await reader.run(shown, '.comparison-verdict'), /^Measured elsewhere: \w+ \d+, .*\d\d:\d\d\./)
   assert.ok((await reader.run(shown, '.comparison-verdict')).endsWith(verdict))
 
-  await window.click('.connection-button')
+  await openConnection(window)
   await window.click('.mode-more')
   const items = await window.run(() =>
     Array.from(document.querySelectorAll('.mode-item'), ({ textContent }) => textContent),
@@ -104,7 +104,7 @@ test('every mode has a median or a reason, a link shows the same, and the page h
 
 test('the connection’s panel leads to the comparison, and a row’s button switches to its mode', async () => {
   const window = await openView(1, 'editor')
-  await window.click('.connection-button')
+  await openConnection(window)
   await window.click('.connection-link')
   await until(() => window.run(() => document.querySelector('#comparison') !== null), 'the view is not shown')
   await measured(window)

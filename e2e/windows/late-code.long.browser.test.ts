@@ -127,7 +127,9 @@ test('a text that was focused while the server was away takes a paste of HTML wh
 
 /** Resolves once this file of the page is loaded and has run. */
 async function hasRun(name: string): Promise<boolean> {
-  const found = performance.getEntriesByType('resource').find((file) => file.name.includes(`/${name}-`))
+  const found = performance
+    .getEntriesByType('resource')
+    .find((file) => file.name.includes(`/${name}-`) && file.name.endsWith('.js'))
   if (found) await import(found.name)
   return found !== undefined
 }
@@ -139,7 +141,7 @@ test('where there is no service worker, the page loads ahead what it needs witho
     Object.defineProperty(Navigator.prototype, 'serviceWorker', { get: () => undefined }),
   )
   await window.page.goto(`https://localhost:${proxy.port}/d/ahead?transport=sse&http=2#top`)
-  for (const name of ['dialogs', 'import-file'])
+  for (const name of ['overlays', 'import-file'])
     await until(() => window.run(hasRun, name), `${name} is not loaded ahead`)
   proxy.refuse(true)
   proxy.cut()

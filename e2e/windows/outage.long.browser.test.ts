@@ -7,7 +7,7 @@ import { firstView, type View } from '../../web/store.ts'
 import { type BrowserWindow, until } from '../browser/browser.ts'
 import { startProxy } from '../network/cutting-proxy.ts'
 import { linkState } from './page.ts'
-import { openStage, type Stage, untilOpen } from './stage.ts'
+import { openConnection, openStage, type Stage, untilOpen } from './stage.ts'
 
 const mode: Mode = modeNamed('websocket/1.1') ?? assert.fail('there is no mode websocket/1.1')
 
@@ -107,7 +107,7 @@ test('a countdown starts at its pause, not when the page was opened', async () =
   const window = await stage.browser.newWindow()
   await window.open(`${stage.server.origin[mode.http]}/?transport=websocket&http=1.1&channel=count&record`)
   await untilOpen(window, mode)
-  await window.click('.connection-button')
+  await openConnection(window)
   assert.match(await window.run(firstCountdown, waiting), /^Trying again in 2 s\./)
   await window.close()
 })

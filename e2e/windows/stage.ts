@@ -149,3 +149,9 @@ export async function chooseInMenu({ run }: Pick<BrowserWindow, 'run'>, item: st
   await until(() => run(isThere, '.menu-item'), 'the menu did not open')
   await run(press, '.menu-item', item)
 }
+
+/** Opens the panel of the page's state. */
+export async function openConnection(window: Pick<BrowserWindow, 'run' | 'click'>): Promise<void> {
+  await window.click('.connection-button')
+  await until(() => window.run(isThere, '.connection-panel'), 'the panel did not open')
+}

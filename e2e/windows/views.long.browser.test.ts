@@ -6,7 +6,15 @@ import { testConfig } from '../../app/testing.ts'
 import { type Mode, modeNamed, modes } from '../../protocol/modes.ts'
 import { type BrowserWindow, until } from '../browser/browser.ts'
 import { bannerText, isThere, shown, switchMode } from './page.ts'
-import { browserName, chooseInMenu, openStage, type Stage, untilOpen, untilShows } from './stage.ts'
+import {
+  browserName,
+  chooseInMenu,
+  openConnection,
+  openStage,
+  type Stage,
+  untilOpen,
+  untilShows,
+} from './stage.ts'
 
 /** WebDriver's names of keys (W3C WebDriver, 17.4.2). */
 const keys = { left: '\uE012', right: '\uE014', tab: '\uE004' }
@@ -179,7 +187,7 @@ test('after the mouse was used elsewhere, keys still reach the text', async () =
   const window = await openView('channel=mouse&transport=banana')
   await window.click('#document')
   await window.type('a')
-  await window.click('.connection-button')
+  await openConnection(window)
   await window.click('.mode-more')
   await window.click('[data-mode="long-polling/2"]')
   await window.type('b')
@@ -191,7 +199,7 @@ test('after the mouse was used elsewhere, keys still reach the text', async () =
   await window.press('Escape')
   await window.type('d')
   await untilShows(window, 'abcd')
-  await window.click('.connection-button')
+  await openConnection(window)
   await window.click('.connection-button')
   await window.type('e')
   await untilShows(window, 'abcde')
@@ -313,7 +321,7 @@ test('the connection’s panel names the mode in use, and why this browser canno
   const canStream = browserName === 'chromium'
   const used = canStream ? 'streaming/2' : 'sse/2'
   await untilOpen(window, modeNamed(used) ?? mode)
-  await window.click('.connection-button')
+  await openConnection(window)
   const name = canStream ? 'SSE \\+ streamed uplink, HTTP/2' : 'SSE \\+ XHR, HTTP/2'
   assert.match(await window.run(shown, '.connection-panel'), new RegExp(`Connected over ${name}`))
   const item = () => {

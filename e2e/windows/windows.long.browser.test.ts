@@ -18,7 +18,15 @@ import {
   windowsAtServer,
   writeHtml,
 } from './page.ts'
-import { browserModes, chooseInMenu, openStage, type Stage, untilOpen, untilShows } from './stage.ts'
+import {
+  browserModes,
+  chooseInMenu,
+  openConnection,
+  openStage,
+  type Stage,
+  untilOpen,
+  untilShows,
+} from './stage.ts'
 
 /** WebDriver's names of keys (W3C WebDriver, 17.4.2). */
 const keys = { up: '\uE013', enter: '\uE007' }
@@ -107,10 +115,10 @@ for (const each of modes.filter((each) => !browserModes.includes(each))) {
 test('the mode switches from the menu, by keyboard too', async () => {
   const [typist, reader] = await stage.open(mode('sse/2'), 2, 'menu')
   assert.ok(typist && reader)
-  await typist.click('.connection-button')
+  await openConnection(typist)
   await typist.click('[data-mode="websocket/1.1"]')
   await untilOpen(typist, mode('websocket/1.1'))
-  await typist.click('.connection-button')
+  await openConnection(typist)
   for (const key of [keys.up, keys.enter]) await typist.key(key)
   await untilOpen(typist, mode('sse/2'))
   await typist.click('#document')

@@ -2,17 +2,15 @@
 
 import { type ComponentType, useRef, useState } from 'react'
 import { documentPath } from '../../app/shared/document-api.ts'
-import { LateCode } from '../late-code.ts'
 import { Menu } from '../page/Controls.tsx'
 import { type PageProps, useMayWrite } from '../page/hooks.ts'
 import { LineIcon } from '../page/Icons.tsx'
+import { overlaysCode } from '../page/overlays-code.ts'
 import { formatLength } from '../page/wording.ts'
 import type { DialogProps } from './Dialog.tsx'
 import { countsOf } from './text-counts.ts'
 
 type DialogName = 'DocumentsDialog' | 'ShareDialog'
-
-export const dialogsCode = new LateCode(() => import('./dialogs.ts'))
 
 interface ControlsProps extends PageProps {
   readonly onRename: () => void
@@ -32,8 +30,8 @@ export function DocumentControls({ store, actions, start, onRename }: ControlsPr
 
   async function show(name: DialogName): Promise<void> {
     try {
-      const dialogs = await dialogsCode.load()
-      setDialog(() => dialogs[name])
+      const overlays = await overlaysCode.load()
+      setDialog(() => overlays[name])
     } catch (error) {
       actions.notify((error as Error).message)
     }

@@ -1,4 +1,0 @@
-// The dialogs, which are loaded together, when the first is opened.
-
-export { DocumentsDialog } from './DocumentsDialog.tsx'
-export { ShareDialog } from './ShareDialog.tsx'
