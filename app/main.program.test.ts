@@ -33,6 +33,8 @@ async function run(flags: readonly string[], below: readonly string[] = []): Pro
   return { code, errors }
 }
 
+const ownOfASecond = 'A second server needs --port, --http1-port and --data-folder of its own.'
+
 async function taken(): Promise<{ port: number; server: net.Server }> {
   const server = net.createServer()
   return { port: await openPort(server), server }
@@ -47,12 +49,12 @@ for (const flag of ['--port', '--http1-port']) {
     server.close()
     assert.deepEqual(ended, {
       code: 1,
-      errors: `Crosswind did not start. Port ${port} is in use on localhost: stop the program that uses it, or choose another with ${flag} (0 selects a free one).\n`,
+      errors: `Crosswind did not start. Port ${port} is in use on localhost: stop the program that uses it, or choose another with ${flag} (0 selects a free one). ${ownOfASecond}\n`,
     })
   })
 }
 
-test('--port in use, with workers: the same sentence', async () => {
+test('--port in use, with workers: port and flag', async () => {
   const { port, server } = await taken()
   const ended = await run(['--port', String(port), '--http1-port', '0', '--workers', '2'])
   server.close()

@@ -31,6 +31,8 @@ const ownFlags = {
 }
 
 const invitedForHours = 24
+/** SQLITE_BUSY (sqlite.org/rescode.html): the log's file is open elsewhere. */
+const busy = 5
 
 leaveWhenDone()
 goOnWithoutOutput()
@@ -39,7 +41,19 @@ try {
   if (wantsHelp(process.argv)) process.stdout.write(configHelp(process.argv.includes('all')))
   else await run()
 } catch (error) {
-  reportFailedStart('Crosswind did not start.', error)
+  reportFailedStart('Crosswind did not start.', isTaken(error) ? forSecondServer(error) : error)
+}
+
+/** Whether another server has the port, or the log. */
+function isTaken(error: unknown): error is Error {
+  const cause: unknown = error instanceof Error ? error.cause : null
+  if (!(cause instanceof Error)) return false
+  const { code, errcode } = { code: undefined, errcode: undefined, ...cause }
+  return code === 'EADDRINUSE' || errcode === busy
+}
+
+function forSecondServer({ message }: Error): Error {
+  return new Error(`${message} A second server needs --port, --http1-port and --data-folder of its own.`)
 }
 
 /** Read before the configuration, whose errors are printed too. */
