@@ -436,8 +436,8 @@ function Method({ verdict }: { verdict: string | null }) {
       <p>
         In each mode this page opens two connections of its own, and sends messages as small as one keystroke
         over one. What is measured is what another window would see: the time until each arrives on the second
-        connection. That the sender’s own connection gets it, too, does not count. Both ends are this page, so
-        one clock times both.
+        connection. The sender’s own connection gets it, too, which is not counted. Both ends are this page,
+        so one clock times both.
       </p>
       <p>
         The modes take turns, in rounds of random order, for about half a minute, or longer on a slow network.
