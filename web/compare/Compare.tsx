@@ -4,7 +4,7 @@ import { type ReactNode, useEffect, useRef, useState } from 'react'
 import type { PageStart } from '../../app/shared/page-messages.ts'
 import { browserTimers, limitToSlots, newName } from '../../client/transports.ts'
 import { nameUnder } from '../../protocol/messages.ts'
-import { connections, modes, type WindowMode, windowModes } from '../../protocol/modes.ts'
+import { connections, type WindowMode } from '../../protocol/modes.ts'
 import { freeTransports } from '../axios-http.ts'
 import { type CommonProps, type PageProps, useView } from '../page/hooks.ts'
 import { addressInView } from '../page/views.ts'
@@ -94,7 +94,7 @@ export function Compare({ store, actions, start }: PageProps) {
   const nameInUse = useView(store, (view) => usedMode(view.link))
   const advice = hasResult ? advise(rows, linked.result ? null : nameInUse) : null
   const use = ({ name }: WindowMode) => actions.switchMode(name)
-  const turns = linked.result ? [] : firstTurns(rounds)
+  const turns = linked.result ? [] : firstTurns(rounds, offered)
   const hasAll = turns.length === offered.length
   return (
     <div className="comparison" id="comparison" tabIndex={-1} ref={panel}>
@@ -142,7 +142,7 @@ export function Compare({ store, actions, start }: PageProps) {
         {!progress && finished && !linked.result && <CopyLink result={finished.result} />}
       </div>
       {(hasResult || progress) && (
-        <Rows rows={hasResult ? ranked(rows) : rows} dots={linked.result ? null : dotsOf(rounds)}>
+        <Rows rows={hasResult ? ranked(rows) : rows} rounds={linked.result ? null : rounds}>
           {(row) =>
             !linked.result &&
             !progress && <UseMode row={row} nameInUse={nameInUse} onUse={() => use(row.mode)} />
@@ -313,25 +313,22 @@ function noteOf({ mode, serverHttp, sent, received, failure }: Row): string {
   return [...why, ...counted, ...via].join(' · ')
 }
 
-const dotsOf = (rounds: readonly (readonly Turn[])[]): ReadonlyMap<string, readonly number[]> =>
-  new Map(
-    windowModes.map(({ name }) => [
-      name,
-      rounds.flatMap((turns) =>
-        (turns.find(({ mode }) => mode.name === name)?.times ?? []).filter((time) => time !== null),
-      ),
-    ]),
-  )
+const timesIn = (rounds: readonly (readonly Turn[])[], { mode }: Row): number[] =>
+  rounds.flatMap((turns) => {
+    const turn = turns.find((one) => one.mode.name === mode.name)
+    return (turn?.times ?? []).filter((time) => time !== null)
+  })
 
 interface RowsProps {
   readonly rows: readonly Row[]
-  /** By mode name; null shows the rounds' medians. */
-  readonly dots: ReadonlyMap<string, readonly number[]> | null
+  /** Null shows the rounds' medians. */
+  readonly rounds: readonly (readonly Turn[])[] | null
   readonly children: (row: Row) => ReactNode
 }
 
-function Rows({ rows, dots, children }: RowsProps) {
-  const dotsIn = (row: Row) => dots?.get(row.mode.name) ?? row.medians.filter((median) => median !== null)
+function Rows({ rows, rounds, children }: RowsProps) {
+  const dotsIn = (row: Row) =>
+    rounds ? timesIn(rounds, row) : row.medians.filter((median) => median !== null)
   const axis = axisOf(rows.flatMap((row) => [...dotsIn(row), ...(estimateOf(row)?.interval ?? [])]))
   return (
     <ol className="comparison-rows">
@@ -457,11 +454,9 @@ function Method({ verdict }: { verdict: string | null }) {
   )
 }
 
-/** The first turn of each mode. */
-const firstTurns = (rounds: readonly (readonly Turn[])[]): Turn[] =>
-  windowModes.flatMap((mode) =>
-    rounds.flatMap((turns) => turns.filter((turn) => turn.mode === mode)).slice(0, 1),
-  )
+/** The first turn of each of the modes that had one. */
+const firstTurns = (rounds: readonly (readonly Turn[])[], of: readonly WindowMode[]): Turn[] =>
+  of.flatMap((mode) => rounds.flatMap((turns) => turns.filter((turn) => turn.mode === mode)).slice(0, 1))
 
 interface NetworkProps {
   readonly store: CommonProps['store']
@@ -477,11 +472,12 @@ interface NetworkProps {
 const streamsTried = 8
 const streamsWithinMs = 3000
 /** A browser opens at most six of these to a host. */
-const limited = modes.find(({ isPush, windowsPerBrowser }) => isPush && windowsPerBrowser !== null)
+const isLimited = ({ isPush, windowsPerBrowser }: WindowMode) => isPush && windowsPerBrowser !== null
 
 function Network({ store, start, browser, turns, finished, isMeasuring }: NetworkProps) {
   const clock = useView(store, (view) => view.link.clock)
   const alpn = useAlpn(start)
+  const limited = offeredModes(start).find(isLimited)
   const [opened, setOpened] = useState<Opened | 'counting' | null>(null)
 
   async function count(mode: WindowMode): Promise<void> {
@@ -578,8 +574,7 @@ function formatStreams(streams: Opened | 'counting' | null): string | null {
 function useAlpn(start: PageStart): string | null {
   const [alpn, setAlpn] = useState<string | null>(null)
   useEffect(() => {
-    const [shared] = modes.filter(({ http }) => connections[http].isShared)
-    const address = `${baseFor(shared?.http ?? start.http, start, location)}/clock?alpn=${newName('')}`
+    const address = `${baseFor('2', start, location)}/clock?alpn=${newName('')}`
     // Uses an observer, since the list of entries may be full.
     const observer = new PerformanceObserver((list) => {
       for (const entry of list.getEntriesByName(address) as PerformanceResourceTiming[])
