@@ -4,13 +4,14 @@ import { type ReactNode, useEffect, useRef, useState } from 'react'
 import type { PageStart } from '../../app/shared/page-messages.ts'
 import { browserTimers, limitToSlots, newName } from '../../client/transports.ts'
 import { nameUnder } from '../../protocol/messages.ts'
-import { connections, modes, type WindowMode, windowModes } from '../../protocol/modes.ts'
+import { connections, type WindowMode } from '../../protocol/modes.ts'
 import { freeTransports } from '../axios-http.ts'
 import { type CommonProps, type PageProps, useView } from '../page/hooks.ts'
 import { addressInView } from '../page/views.ts'
-import { formatMs } from '../page/wording.ts'
+import { formatMs, usedMode } from '../page/wording.ts'
 import { type BrowserKey, baseFor, offeredModes } from '../page-session.ts'
 import { keepMedians } from '../store.ts'
+import { advise, formatAdvice, inWords } from './advice.ts'
 import {
   estimateOf,
   type Failure,
@@ -24,7 +25,6 @@ import {
   rowsOf,
   type Turn,
   usualPlan,
-  verdictOf,
 } from './comparison.ts'
 import {
   choiceReason,
@@ -46,6 +46,7 @@ export function Compare({ store, actions, start }: PageProps) {
   const [finished, setFinished] = useState<Finished | null>(null)
   const [failure, setFailure] = useState<string | null>(null)
   const stopping = useRef<AbortController | null>(null)
+  const panel = useRef<HTMLDivElement>(null)
   useEffect(() => () => stopping.current?.abort(), [])
 
   const offered = offeredModes(start)
@@ -90,53 +91,91 @@ export function Compare({ store, actions, start }: PageProps) {
   const rounds = progress ? [...progress.rounds, progress.current] : (finished?.rounds ?? [])
   const rows = linked.result?.rows ?? finished?.result.rows ?? rowsOf(rounds, offered)
   const hasResult = linked.result !== null || finished !== null
+  const nameInUse = useView(store, (view) => usedMode(view.link))
+  const advice = hasResult ? advise(rows, linked.result ? null : nameInUse) : null
+  const use = ({ name }: WindowMode) => actions.switchMode(name)
+  const turns = linked.result ? [] : firstTurns(rounds, offered)
+  const hasAll = turns.length === offered.length
   return (
-    <div className="comparison" id="comparison" tabIndex={-1}>
-      <div>
-        <h2>Compare here</h2>
-        <p>
-          Which mode is fastest from this browser, on this network? In each mode this page opens two
-          connections of its own, sends messages as small as one keystroke over one, and measures how long
-          they take to arrive on the other. The modes take turns for about half a minute, or longer on a slow
-          network.
-        </p>
+    <div className="comparison" id="comparison" tabIndex={-1} ref={panel}>
+      <div className="comparison-head">
+        <h2>Which is fastest here?</h2>
+        {!hasResult && (
+          <p>
+            In about half a minute this page times every mode to this server. Then it says which one to use.
+          </p>
+        )}
+        {(linked.fault ?? failure) && <p className="comparison-fault">{linked.fault ?? failure}</p>}
+        <output className="comparison-verdict">
+          {linked.result && <p className="small">{formatOrigin(linked.result)}</p>}
+          {advice && <Sentences {...formatAdvice(advice)} />}
+        </output>
       </div>
-      <div className="comparison-controls row">
+      <div className="comparison-controls row" data-measuring={progress !== null}>
+        {advice?.kind === 'faster' && (
+          <button
+            type="button"
+            className="button filled comparison-switch"
+            onClick={() => {
+              use(advice.best.mode)
+              // The button goes, and the focus would with it.
+              panel.current?.focus({ preventScroll: true })
+            }}
+          >
+            Use {inWords(advice.best)}
+          </button>
+        )}
         {progress ? (
           <button type="button" className="button" onClick={() => stopping.current?.abort()}>
             Stop
           </button>
         ) : (
-          <button type="button" className="button comparison-start" onClick={run}>
+          <button
+            type="button"
+            className={`button comparison-start ${finished ? '' : 'filled'}`}
+            onClick={run}
+          >
             {hasResult ? (linked.result ? 'Measure here' : 'Again') : 'Start'}
           </button>
         )}
         {progress && <ProgressWords progress={progress} />}
         {!progress && finished && !linked.result && <CopyLink result={finished.result} />}
       </div>
-      {(linked.fault ?? failure) && <p className="comparison-fault">{linked.fault ?? failure}</p>}
-      <output className="comparison-verdict">
-        {linked.result && <p>{formatOrigin(linked.result)}</p>}
-        {hasResult && <p>{formatVerdict(rows)}</p>}
-      </output>
       {(hasResult || progress) && (
-        <Rows rows={hasResult ? ranked(rows) : rows} dots={linked.result ? null : dotsOf(rounds)}>
-          {(row) => !linked.result && !progress && <UseMode row={row} store={store} actions={actions} />}
+        <Rows rows={hasResult ? ranked(rows) : rows} rounds={linked.result ? null : rounds}>
+          {(row) =>
+            !linked.result &&
+            !progress && <UseMode row={row} nameInUse={nameInUse} onUse={() => use(row.mode)} />
+          }
         </Rows>
       )}
-      {hasResult && <Method />}
-      <Network
-        store={store}
-        start={start}
-        browser={actions.browser}
-        turns={linked.result ? [] : firstTurns(rounds)}
-        finished={linked.result ? [] : (finished?.rounds ?? [])}
-        rows={hasResult ? rows : []}
-        isMeasuring={progress !== null}
-      />
+      {(progress || hasAll) && (
+        <section className="comparison-choice" aria-labelledby="comparison-choice">
+          <h3 id="comparison-choice">For everyone on this network</h3>
+          <p>{hasAll ? formatChoice(turns, finished ? rows : []) : 'Known after the first round.'}</p>
+        </section>
+      )}
+      <div>
+        <Method verdict={hasResult ? formatVerdict(rows) : null} />
+        <Network
+          store={store}
+          start={start}
+          browser={actions.browser}
+          turns={hasAll ? turns : []}
+          finished={linked.result ? [] : (finished?.rounds ?? [])}
+          isMeasuring={progress !== null}
+        />
+      </div>
     </div>
   )
 }
+
+const Sentences = ({ sentence, reason }: ReturnType<typeof formatAdvice>) => (
+  <>
+    <p className="comparison-advice">{sentence}</p>
+    <p className="comparison-reason">{reason}</p>
+  </>
+)
 
 interface Finished {
   readonly result: Result
@@ -214,13 +253,13 @@ function ProgressWords({ progress }: { progress: Progress }) {
   const { rounds, measuring, isPaused, tookMs } = progress
   const plan = planAsked(location.search)
   const share = plan.rounds === null ? tookMs / plan.budgetMs : rounds.length / plan.rounds
-  if (isPaused) return <span>Paused: browsers slow down hidden pages. The round will be measured again.</span>
+  if (isPaused) return <span className="comparison-progress">Paused: the page is hidden.</span>
   return (
     <>
       <progress max={1} value={Math.min(1, share)} aria-label="Progress" />
-      <span>
-        Round {rounds.length + 1}
-        {measuring && `: ${measuring.label}`}
+      <span className="comparison-progress">
+        <span className="comparison-round">Round {rounds.length + 1}: </span>
+        {measuring?.label}
       </span>
     </>
   )
@@ -267,38 +306,37 @@ const failureWords: Readonly<Record<Exclude<Failure, 'missing'>, string>> = {
 }
 
 function noteOf({ mode, serverHttp, sent, received, failure }: Row): string {
-  const counted =
-    sent === 0 ? [] : [received === sent ? `all ${sent} arrived` : `${received} of ${sent} arrived`]
+  const isWhole = sent === 0 || (received === sent && failure === null)
+  const counted = isWhole ? [] : [`${received} of ${sent} arrived`]
   const via = serverHttp === null || serverHttp === mode.http ? [] : [`the server sees HTTP/${serverHttp}`]
   const why = failure && failure !== 'missing' ? [failureWords[failure]] : []
-  return [mode.name, ...why, ...counted, ...via].join(' · ')
+  return [...why, ...counted, ...via].join(' · ')
 }
 
-const dotsOf = (rounds: readonly (readonly Turn[])[]): ReadonlyMap<string, readonly number[]> =>
-  new Map(
-    windowModes.map(({ name }) => [
-      name,
-      rounds.flatMap((turns) =>
-        (turns.find(({ mode }) => mode.name === name)?.times ?? []).filter((time) => time !== null),
-      ),
-    ]),
-  )
+const timesIn = (rounds: readonly (readonly Turn[])[], { mode }: Row): number[] =>
+  rounds.flatMap((turns) => {
+    const turn = turns.find((one) => one.mode.name === mode.name)
+    return (turn?.times ?? []).filter((time) => time !== null)
+  })
 
 interface RowsProps {
   readonly rows: readonly Row[]
-  /** By mode name; null shows the rounds' medians. */
-  readonly dots: ReadonlyMap<string, readonly number[]> | null
+  /** Null shows the rounds' medians. */
+  readonly rounds: readonly (readonly Turn[])[] | null
   readonly children: (row: Row) => ReactNode
 }
 
-function Rows({ rows, dots, children }: RowsProps) {
-  const dotsIn = (row: Row) => dots?.get(row.mode.name) ?? row.medians.filter((median) => median !== null)
+function Rows({ rows, rounds, children }: RowsProps) {
+  const dotsIn = (row: Row) =>
+    rounds ? timesIn(rounds, row) : row.medians.filter((median) => median !== null)
   const axis = axisOf(rows.flatMap((row) => [...dotsIn(row), ...(estimateOf(row)?.interval ?? [])]))
   return (
     <ol className="comparison-rows">
       {rows.map((row) => (
         <li key={row.mode.name}>
-          <span className="comparison-mode">{row.mode.label}</span>
+          <span className="comparison-mode" title={row.mode.name}>
+            {row.mode.label}
+          </span>
           <Figure row={row} />
           <Dots times={dotsIn(row)} row={row} axis={axis} />
           <span className="comparison-note small">{noteOf(row)}</span>
@@ -370,61 +408,76 @@ function Dots({ times, row, axis }: { times: readonly number[]; row: Row; axis: 
   )
 }
 
-function UseMode({ row, store, actions }: CommonProps & { row: Row }) {
-  const preferred = useView(store, (view) => view.link.preferred)
-  if (row.mode.name === preferred) return <span className="small">In use</span>
+interface UseModeProps {
+  readonly row: Row
+  readonly nameInUse: string
+  readonly onUse: () => void
+}
+
+function UseMode({ row, nameInUse, onUse }: UseModeProps) {
+  if (row.mode.name === nameInUse) return <strong>In use</strong>
   if (estimateOf(row) === null) return null
   return (
-    <button
-      type="button"
-      className="text-button"
-      aria-label={`Use this: ${row.mode.label}`}
-      onClick={() => actions.switchMode(row.mode.name)}
-    >
+    <button type="button" className="text-button" aria-label={`Use this: ${row.mode.label}`} onClick={onUse}>
       Use this
     </button>
   )
 }
 
-function Method() {
+/** `verdict` is null before a result. */
+function Method({ verdict }: { verdict: string | null }) {
   return (
-    <p className="small">
-      Both ends are this page, so one clock times both. The first message of a turn warms up its connections
-      and is not counted; each later message is sent after the previous one is acknowledged. The figure is the
-      geometric mean of the rounds’ medians, with a 95 % interval from Student’s t over the rounds; a message
-      that does not arrive counts as later than all that do. The mode with the lowest figure is compared with
-      each other mode, round by round on the logarithms of the medians, at 5 % for all comparisons together
-      (Holm): modes that differ were slower; the others may be just as fast. The result holds for this
-      browser, this network and this hour.
-    </p>
+    <details className="comparison-more">
+      <summary>How it measures</summary>
+      {verdict && <p>{verdict}</p>}
+      <p>
+        In each mode this page opens two connections of its own, and sends messages as small as one keystroke
+        over one. What is measured is what another window would see: the time until each arrives on the second
+        connection. The sender’s own connection gets it, too, which is not counted. Both ends are this page,
+        so one clock times both.
+      </p>
+      <p>
+        The modes take turns, in rounds of random order, for about half a minute, or longer on a slow network.
+        The first message of a turn warms up its connections and is not counted; each later message is sent
+        after the previous one is acknowledged. Browsers slow down hidden pages: a round in which this one was
+        hidden is measured again.
+      </p>
+      <p>
+        The figure is the geometric mean of the rounds’ medians, with a 95 % interval from Student’s t over
+        the rounds; a message that does not arrive counts as later than all that do. The mode that this window
+        uses is compared with each other mode, and so is the one with the lowest figure: round by round on the
+        logarithms of the medians, with intervals that hold together at 95 % (Bonferroni). Modes that differ
+        were slower; the others may be just as fast. A mode that lost messages or its connection is not
+        advised. The result holds for this browser, this network and this hour.
+      </p>
+    </details>
   )
 }
 
-/** The first turn of each mode. */
-const firstTurns = (rounds: readonly (readonly Turn[])[]): Turn[] =>
-  windowModes.flatMap((mode) =>
-    rounds.flatMap((turns) => turns.filter((turn) => turn.mode === mode)).slice(0, 1),
-  )
+/** The first turn of each of the modes that had one. */
+const firstTurns = (rounds: readonly (readonly Turn[])[], of: readonly WindowMode[]): Turn[] =>
+  of.flatMap((mode) => rounds.flatMap((turns) => turns.filter((turn) => turn.mode === mode)).slice(0, 1))
 
 interface NetworkProps {
   readonly store: CommonProps['store']
   readonly start: PageStart
   readonly browser: BrowserKey
+  /** The first turn of every mode; empty until all had one. */
   readonly turns: readonly Turn[]
-  /** Rounds and rows of the finished comparison; empty before. */
+  /** Rounds of the finished comparison; empty before. */
   readonly finished: readonly (readonly Turn[])[]
-  readonly rows: readonly Row[]
   readonly isMeasuring: boolean
 }
 
 const streamsTried = 8
 const streamsWithinMs = 3000
 /** A browser opens at most six of these to a host. */
-const limited = modes.find(({ isPush, windowsPerBrowser }) => isPush && windowsPerBrowser !== null)
+const isLimited = ({ isPush, windowsPerBrowser }: WindowMode) => isPush && windowsPerBrowser !== null
 
-function Network({ store, start, browser, turns, finished, rows, isMeasuring }: NetworkProps) {
+function Network({ store, start, browser, turns, finished, isMeasuring }: NetworkProps) {
   const clock = useView(store, (view) => view.link.clock)
   const alpn = useAlpn(start)
+  const limited = offeredModes(start).find(isLimited)
   const [opened, setOpened] = useState<Opened | 'counting' | null>(null)
 
   async function count(mode: WindowMode): Promise<void> {
@@ -433,25 +486,23 @@ function Network({ store, start, browser, turns, finished, rows, isMeasuring }: 
     setOpened(await countStreams(mode, streamsTried, streamsWithinMs, parts))
   }
 
-  const hasAll = turns.length === offeredModes(start).length
   const findings = [
-    ...(hasAll ? findingsIn(turns, alpn) : []),
+    ...(turns.length > 0 ? findingsIn(turns, alpn) : []),
     formatLoss(finished.flat()),
     diagnoseClock(clock),
     formatStreams(opened),
   ].filter(Boolean)
   return (
-    <section aria-labelledby="comparison-network">
-      <h3 id="comparison-network">Your network</h3>
+    <details className="comparison-more">
+      <summary>What this network lets through</summary>
       <ul className="comparison-findings">
-        {!hasAll && (
+        {turns.length === 0 && (
           <li>The first round shows which modes get through between this window and the server.</li>
         )}
         {findings.map((finding) => (
           <li key={finding}>{finding}</li>
         ))}
       </ul>
-      {hasAll && <p>{formatChoice(turns, rows)}</p>}
       {limited && (
         <div className="comparison-controls row">
           <button
@@ -468,11 +519,11 @@ function Network({ store, start, browser, turns, finished, rows, isMeasuring }: 
           </span>
         </div>
       )}
-      <p className="small">
+      <p>
         Whether idle connections are cut takes longer to find out, and is not tested here.{' '}
         <a href="/lab">Reports of the lab</a>
       </p>
-    </section>
+    </details>
   )
 }
 
@@ -495,16 +546,15 @@ function findingsIn(turns: readonly Turn[], alpn: string | null): (string | null
   ]
 }
 
+/** `rows` is empty before a result. */
 function formatChoice(turns: readonly Turn[], rows: readonly Row[]): string {
-  const [best, ...others] = choices(trialsOf(turns))
+  const [best] = choices(trialsOf(turns))
   if (!best) return 'Nothing to recommend: no mode gets through.'
-  const { label, name } = best.mode
-  const words = `Best choice for everyone on this network: ${label} (${name}), because ${choiceReason(best)}.`
-  const { modes: first } = verdictOf(rows)
-  const faster = first.includes(best.mode) ? undefined : others.find(({ mode }) => first.includes(mode))
-  if (!faster) return words
-  const but = drawback(faster.mode)
-  return `${words} Faster here: ${faster.mode.label}${but ? `, but ${but}` : ''}.`
+  const words = `${inWords(best)}: ${choiceReason(best)}.`
+  const advice = advise(rows, best.mode.name)
+  if (advice.kind !== 'faster') return words
+  const but = drawback(advice.best.mode)
+  return `${words} Faster here: ${inWords(advice.best)}${but ? `, but ${but}` : ''}.`
 }
 
 type Opened = Awaited<ReturnType<typeof countStreams>>
@@ -524,8 +574,7 @@ function formatStreams(streams: Opened | 'counting' | null): string | null {
 function useAlpn(start: PageStart): string | null {
   const [alpn, setAlpn] = useState<string | null>(null)
   useEffect(() => {
-    const [shared] = modes.filter(({ http }) => connections[http].isShared)
-    const address = `${baseFor(shared?.http ?? start.http, start, location)}/clock?alpn=${newName('')}`
+    const address = `${baseFor('2', start, location)}/clock?alpn=${newName('')}`
     // Uses an observer, since the list of entries may be full.
     const observer = new PerformanceObserver((list) => {
       for (const entry of list.getEntriesByName(address) as PerformanceResourceTiming[])

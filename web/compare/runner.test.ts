@@ -11,8 +11,14 @@ import { compare, type MeasuringParts, measureTurn, type Progress } from './runn
 const [mode] = modes as readonly [Mode, ...Mode[]]
 const settled = () => new Promise((resolve) => setImmediate(resolve))
 
-/** A server on which a message takes `delayMs`, or never arrives if `loses` says so. */
-function stage({ delayMs = 7, ackMs = 0, opens = true, loses = (_n: number): boolean => false } = {}) {
+/** A server on which a message takes `delayMs`, to its sender `echoMs`, or never arrives if `loses` says so. */
+function stage({
+  delayMs = 7,
+  echoMs = 7,
+  ackMs = 0,
+  opens = true,
+  loses = (_n: number): boolean => false,
+} = {}) {
   const time = createManualTime()
   const open = new Set<Opening>()
   const sent: Draft[] = []
@@ -35,9 +41,13 @@ function stage({ delayMs = 7, ackMs = 0, opens = true, loses = (_n: number): boo
           sent.push(draft)
           const message = { ...draft, seq: sent.length, acceptedAt: 0 }
           if (!loses(sent.length))
-            time.later(() => {
-              for (const each of open) each.onFrame({ type: 'message', message }, time.now())
-            }, delayMs)
+            for (const each of open) {
+              const isEcho = each.query.get('window') === draft.from
+              time.later(
+                () => each.onFrame({ type: 'message', message }, time.now()),
+                isEcho ? echoMs : delayMs,
+              )
+            }
           if (ackMs > 0) await new Promise<void>((resolve) => time.later(resolve, ackMs))
           return { type: 'stored', id: draft.id, seq: sent.length }
         },
@@ -90,6 +100,10 @@ test('a turn times each probe from departure to arrival, excludes the warm-up, a
   assert.deepEqual([on.sent.length, on.open.size], [5, 0])
   const gaps = on.sent.slice(1).map(({ at }, index) => at - (on.sent[index]?.at ?? 0))
   assert.ok(new Set(gaps).size > 1, `${gaps}`)
+})
+
+test('the echo to the sender is not timed, only what another window would see', async () => {
+  assert.deepEqual((await measured(stage({ echoMs: 1 }))).times, [7, 7, 7, 7])
 })
 
 test('a probe that does not arrive in time is missing', async () => {
