@@ -115,7 +115,7 @@ export function Compare({ store, actions, start }: PageProps) {
         {advice?.kind === 'faster' && (
           <button
             type="button"
-            className="button filled comparison-switch"
+            className="button primary-button comparison-switch"
             onClick={() => {
               use(advice.best.mode)
               // The button goes, and the focus would with it.
@@ -132,7 +132,7 @@ export function Compare({ store, actions, start }: PageProps) {
         ) : (
           <button
             type="button"
-            className={`button comparison-start ${finished ? '' : 'filled'}`}
+            className={`button comparison-start ${finished ? '' : 'primary-button'}`}
             onClick={run}
           >
             {hasResult ? (linked.result ? 'Measure here' : 'Again') : 'Start'}

@@ -1,6 +1,6 @@
 // A document's versions by sitting, with names: each step coloured by author, and a restore button.
 
-import { createElement, type FormEvent, type ReactNode, useEffect, useMemo, useState } from 'react'
+import { createElement, type FormEvent, Fragment, type ReactNode, useEffect, useMemo, useState } from 'react'
 import {
   type InlineNode,
   inlineNodes,
@@ -35,7 +35,11 @@ export function Versions({ store, actions, start }: PageProps) {
   const [isPlaying, setPlaying] = useState(false)
   const entry = chosen?.entry ?? entries[0]
   const version = chosen?.version ?? entry?.version ?? 0
-  const shown = useMemo(() => (isLoading ? null : replay.show(version)), [replay, isLoading, version])
+  const first = entry?.first ?? version
+  const shown = useMemo(
+    () => (isLoading ? null : replay.show(version, first)),
+    [replay, isLoading, version, first],
+  )
 
   function go(to: number): void {
     if (entry) setChosen({ entry, version: Math.max(entry.first, Math.min(entry.last, to)) })
@@ -77,6 +81,7 @@ export function Versions({ store, actions, start }: PageProps) {
             entry={entry}
             version={version}
             moment={formatMoment(at, replay.authorOf(version))}
+            difference={shown && formatDifference(shown)}
             isPlaying={isPlaying}
             onGo={(to) => {
               setPlaying(false)
@@ -90,7 +95,7 @@ export function Versions({ store, actions, start }: PageProps) {
             {mayWrite && version < replay.newest && shown && (
               <button
                 type="button"
-                className="button"
+                className="button primary-button"
                 onClick={() => {
                   actions.restoreVersion(shown.lines).catch((error) => actions.notify(String(error)))
                 }}
@@ -110,8 +115,12 @@ export function Versions({ store, actions, start }: PageProps) {
       )}
       {shown && entry && (
         <div className="versions-shown">
-          <Authors version={shown} />
-          <div className="document versions-text" translate="no">
+          <Authors authors={authorsOf(shown)} />
+          <div
+            className="document versions-text"
+            data-shared={authorsOf(shown).size > 0 || undefined}
+            translate="no"
+          >
             <Lines version={shown} />
           </div>
         </div>
@@ -159,13 +168,15 @@ interface SliderProps {
   readonly version: number
   /** Its time and author, as text. */
   readonly moment: string
+  /** What the version has more and less than before it. */
+  readonly difference: string | null
   readonly isPlaying: boolean
   readonly onGo: (version: number) => void
   readonly onPlay: () => void
   readonly children: ReactNode
 }
 
-function Slider({ entry, version, moment, isPlaying, onGo, onPlay, children }: SliderProps) {
+function Slider({ entry, version, moment, difference, isPlaying, onGo, onPlay, children }: SliderProps) {
   return (
     <>
       <input
@@ -198,6 +209,7 @@ function Slider({ entry, version, moment, isPlaying, onGo, onPlay, children }: S
           <span className="small">
             {' '}
             Change {version - entry.first} of {entry.last - entry.first}
+            {difference && `: ${difference}`}
           </span>
         </p>
         {children}
@@ -324,6 +336,19 @@ function formatReach(replay: Replay, isLoading: boolean): string {
     : 'The log has every change since the document began.'
 }
 
+/** Such as `42 letters added, 3 removed`; empty if the text is the same. */
+function formatDifference({ segments }: Version): string {
+  let added = 0
+  let removed = 0
+  for (const { runs, isAdded, removed: before } of [...segments.values()].flat()) {
+    if (isAdded) added += runs.reduce((sum, { text }) => sum + text.length, 0)
+    removed += before.replaceAll('\n', '').length
+  }
+  const letters = (count: number) => (count === 1 ? '1 letter' : `${count.toLocaleString('en-GB')} letters`)
+  if (added === 0) return removed === 0 ? '' : `${letters(removed)} removed`
+  return `${letters(added)} added${removed === 0 ? '' : `, ${removed.toLocaleString('en-GB')} removed`}`
+}
+
 const spanFormat = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' })
 
 const formatSpan = ({ from, to }: Entry) => spanFormat.formatRange(from, to)
@@ -340,14 +365,20 @@ function colourOf(author: Author | null): number | undefined {
   return author?.window == null ? undefined : colourFor(author.window)
 }
 
-function Authors({ version }: { readonly version: Version }) {
+/** The authors of the shown text, if there are several: one alone needs no colour. */
+function authorsOf(version: Version): ReadonlyMap<string, Author | null> {
   const present = new Map<string, Author | null>()
   for (const segments of version.segments.values())
-    for (const { author } of segments) present.set(`${author?.window} ${author?.name}`, author)
-  if (present.size === 0) return null
+    for (const { author, runs } of segments)
+      if (runs.length > 0) present.set(`${author?.window} ${author?.name}`, author)
+  return present.size > 1 ? present : new Map()
+}
+
+function Authors({ authors }: { readonly authors: ReadonlyMap<string, Author | null> }) {
+  if (authors.size === 0) return null
   return (
     <ul className="versions-authors" aria-label="Authors">
-      {Array.from(present, ([key, author]) => (
+      {Array.from(authors, ([key, author]) => (
         <li key={key}>
           <span className="by" data-colour={colourOf(author)}>
             {formatAuthor(author)}
@@ -397,12 +428,20 @@ function List({ part, version }: { readonly part: ListPart; readonly version: Ve
 function content(line: Line, version: Version): ReactNode {
   const segments = version.segments.get(line) ?? []
   if (segments.length === 0) return <br />
-  return segments.map(({ author, runs }, index) => (
-    // biome-ignore lint/suspicious/noArrayIndexKey: segments have no identity over versions.
-    <span key={index} className="by" data-colour={colourOf(author)} title={formatAuthor(author)}>
-      {inlineNodes(runs).map(inline)}
-    </span>
-  ))
+  return segments.map(({ author, runs, isAdded, removed }, index) => {
+    const Tag = isAdded ? 'ins' : 'span'
+    return (
+      // biome-ignore lint/suspicious/noArrayIndexKey: segments have no identity over versions.
+      <Fragment key={index}>
+        {removed !== '' && <del>{removed.replaceAll('\n', ' ↵ ').replaceAll('\uFFFC', '[image]')}</del>}
+        {runs.length > 0 && (
+          <Tag className="by" data-colour={colourOf(author)} title={formatAuthor(author)}>
+            {inlineNodes(runs).map(inline)}
+          </Tag>
+        )}
+      </Fragment>
+    )
+  })
 }
 
 function inline(node: InlineNode, key: number): ReactNode {

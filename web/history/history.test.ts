@@ -108,6 +108,27 @@ test('names the author of each piece, by chosen name or by window', () => {
   ])
 })
 
+test('a version compared with an earlier one shows what was added, and by whom, and what was removed', () => {
+  const { texts, docs, updates } = writers()
+  docs[0].getMap('authors').set(String(docs[0].clientID), { name: 'Ada' })
+  texts[0].insert(0, 'old words\n')
+  texts[1].delete(0, 4)
+  texts[1].insert(5, ' new')
+  const replay = replayOf(updates)
+  const { lines, segments } = replay.show(4, 2)
+  const told = lines
+    .flatMap((line) => segments.get(line) ?? [])
+    .map(({ author, runs, isAdded, removed }) => [
+      author?.window,
+      removed,
+      `${isAdded ? '+' : ''}${runs.map(({ text }) => text).join('')}`,
+    ])
+  assert.deepEqual(told, [
+    ['w0', 'old ', 'words'],
+    ['w1', '', '+ new'],
+  ])
+})
+
 test('a program is called by the name that it sends under, a window is a guest until it chooses a name', () => {
   const { texts, docs, updates } = writers()
   docs[1].getMap('authors').set(String(docs[1].clientID), { name: 'Ada' })

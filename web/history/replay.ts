@@ -13,12 +13,17 @@ import {
 import type { HistoryPortion } from '../../protocol/document-history.ts'
 import { fingerprintIn } from '../../protocol/messages.ts'
 import { cleanName, unchosenName } from '../editor/presence.ts'
+import { Marks } from './marks.ts'
 
 /** Text in a line by one author, in order. */
 interface Segment {
   /** Null if only the base has it. */
   readonly author: Author | null
   readonly runs: readonly TextRun[]
+  /** Compared with an earlier version. */
+  readonly isAdded: boolean
+  /** What an earlier version had before it; often empty. */
+  readonly removed: string
 }
 
 export interface Author {
@@ -171,11 +176,24 @@ export class Replay {
     }
   }
 
-  show(version: number): Version {
+  /** `since`: the version with which it is compared. */
+  show(version: number, since = version): Version {
+    const before = this.#linesAt(since)
     this.#goTo(version)
     const text = documentText(this.#shown)
     const lines = linesOf(text)
-    return { lines, segments: this.#segmentsOf(text, lines) }
+    return { lines, segments: this.#segmentsOf(text, lines, new Marks(before, lines)) }
+  }
+
+  /** The version with which others are compared, while they are shown one after the other. */
+  #compared: { readonly version: number; readonly lines: readonly Line[] } | null = null
+
+  #linesAt(version: number): readonly Line[] {
+    if (this.#compared?.version !== version) {
+      this.#goTo(version)
+      this.#compared = { version, lines: linesOf(documentText(this.#shown)) }
+    }
+    return this.#compared.lines
   }
 
   #goTo(version: number): void {
@@ -194,8 +212,8 @@ export class Replay {
     this.#shownVersion = version
   }
 
-  /** Pieces of the lines' runs, cut where the author changes. */
-  #segmentsOf(text: Y.Text, lines: readonly Line[]): Map<Line, Segment[]> {
+  /** Pieces of the lines' runs, cut where the author or the mark changes. */
+  #segmentsOf(text: Y.Text, lines: readonly Line[], marks: Marks): Map<Line, Segment[]> {
     const spans = clientsOf(text)
     let span = 0
     let used = 0
@@ -209,24 +227,21 @@ export class Replay {
       }
       return { client: current.client, length }
     }
+    const pieces = marks.piecesOf(lines)
     const found = new Map<Line, Segment[]>()
     for (const line of lines) {
-      const segments: { client: number; runs: TextRun[] }[] = []
-      for (const { text: words, marks } of line.runs) {
-        for (let start = 0; start < words.length; ) {
-          const { client, length } = take(words.length - start)
-          const run = { text: words.slice(start, start + length), marks }
-          const last = segments.at(-1)
-          if (last?.client === client) last.runs.push(run)
-          else segments.push({ client, runs: [run] })
-          start += length
+      const segments: Segment[] = []
+      const runs = piecesOf(line.runs)
+      for (const { isAdded, length, removed } of pieces.get(line) ?? []) {
+        if (length === 0) segments.push({ author: null, runs: [], isAdded, removed })
+        for (let left = length, before = removed; left > 0; before = '') {
+          const { client, length: taken } = take(left)
+          segments.push({ author: this.#author(client), runs: runs.take(taken), isAdded, removed: before })
+          left -= taken
         }
       }
       if (isEnded(line)) take(1)
-      found.set(
-        line,
-        segments.map(({ client, runs }) => ({ author: this.#author(client), runs })),
-      )
+      found.set(line, segments)
     }
     return found
   }
@@ -242,6 +257,29 @@ function nameOf(doc: Y.Doc, client: number): string {
   const entry: unknown = doc.getMap('authors').get(String(client))
   const isNamed = typeof entry === 'object' && entry !== null && 'name' in entry
   return isNamed && typeof entry.name === 'string' ? cleanName(entry.name) : ''
+}
+
+/** Takes runs apart, from the beginning. */
+function piecesOf(runs: readonly TextRun[]) {
+  let index = 0
+  let used = 0
+  return {
+    take(length: number): readonly TextRun[] {
+      const taken: TextRun[] = []
+      for (let left = length; left > 0; ) {
+        const run = runs[index]
+        if (!run) break
+        const text = run.text.slice(used, used + left)
+        taken.push({ text, marks: run.marks })
+        left -= text.length
+        used += text.length
+        if (used < run.text.length) break
+        index += 1
+        used = 0
+      }
+      return taken
+    },
+  }
 }
 
 /** The clients that wrote the visible text, in its order. */
