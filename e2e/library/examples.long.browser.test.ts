@@ -401,6 +401,80 @@ test('a chat on two Fastify servers that share a stream of NATS', async () => {
   await chat(opened, [one.address, other.address])
 })
 
+/** The modules of docs/yjs.md for ProseMirror, in two editors in one page whose documents are joined. */
+const prosemirrorScript = `
+import { EditorState } from 'prosemirror-state'
+import { EditorView } from 'prosemirror-view'
+import { schema } from 'prosemirror-schema-basic'
+import { undo, ySyncPlugin, yUndoPlugin } from 'y-prosemirror'
+import * as Y from 'yjs'
+import { addComment, commentsOn } from './comments-in-prosemirror.mjs'
+import { restoreIn } from './restore-in-prosemirror.mjs'
+
+const docs = [new Y.Doc(), new Y.Doc()]
+for (const [index, doc] of docs.entries())
+  doc.on('update', (update, origin) => origin !== 'other' && Y.applyUpdate(docs[1 - index], update, 'other'))
+const [one, other] = docs.map((doc) => {
+  const plugins = [ySyncPlugin(doc.getXmlFragment('prosemirror')), yUndoPlugin()]
+  return new EditorView(document.body, { state: EditorState.create({ schema, plugins }) })
+})
+const type = (view, text, at) => view.dispatch(view.state.tr.insertText(text, at))
+// y-prosemirror shows a document in the next turn.
+const soon = () => new Promise((resolve) => setTimeout(resolve))
+const told = []
+const tell = () => told.push([one, other].map((view) => {
+  const commented = commentsOn(view).map(({ from, to, words }) => view.state.doc.textBetween(from, to) + ': ' + words)
+  return view.state.doc.textContent + ' | ' + commented
+}))
+globalThis.run = async () => {
+  await soon()
+  type(one, 'one two three', 1)
+  const old = new Y.Doc()
+  Y.applyUpdate(old, Y.encodeStateAsUpdate(docs[0]))
+  addComment(one, 5, 8, 'why?')
+  type(other, 'zero ', 1)
+  await soon()
+  tell()
+  restoreIn(one, old)
+  await soon()
+  tell()
+  undo(one.state)
+  await soon()
+  tell()
+  return told
+}`
+
+test('in ProseMirror a comment keeps its words while an earlier version is restored, and that undone', async () => {
+  await using opened = new AsyncDisposableStack()
+  const app = await install('prosemirror')
+  const { address } = opened.use(await start(app))
+  const guide = await readFile(join(root, 'docs/yjs.md'), 'utf8')
+  for (const name of ['comments-in-prosemirror.mjs', 'restore-in-prosemirror.mjs']) {
+    const [, code = assert.fail(`there is no ${name}`)] =
+      RegExp(`// ${name}[^\\n]*\\n(.*?)\`\`\``, 's').exec(guide) ?? []
+    await writeFile(join(app, name), code)
+  }
+  const { outputFiles } = await build({
+    stdin: { contents: prosemirrorScript, resolveDir: app },
+    bundle: true,
+    write: false,
+  })
+  // A secure context, as of every page that has Crosswind.
+  const { page, close } = await openEditingPage('chromium', address)
+  opened.defer(close)
+  await page.addScriptTag({ content: outputFiles[0]?.text ?? '' })
+  const told = await page.evaluate(() =>
+    (globalThis as typeof globalThis & { run: () => Promise<string[][]> }).run(),
+  )
+  const later = 'zero one two three | two: why?'
+  const earlier = 'one two three | two: why?'
+  assert.deepEqual(told, [
+    [later, later],
+    [earlier, earlier],
+    [later, later],
+  ])
+})
+
 describe('editors', { concurrency: 4 }, () => {
   const opened = new AsyncDisposableStack()
   const servers = new Map<string, { readonly address: string; readonly page: string }>()
