@@ -202,7 +202,7 @@ function greeting(config: Config, { ports, workers }: Server, { address, advice,
       ? `  Crosswind is running: open  ${address}  in two windows.`
       : `  Crosswind is running at ${address}, by invitation.`,
     '',
-    `  Mode    ${transport} (HTTP/${http}); change it in a window's menu or in crosswind.config.ts`,
+    `  Mode    ${transport} (HTTP/${http}); press Saved in a window to change it, or see crosswind.config.ts`,
     `  Ports   ${ports['2']} HTTP/2, ${ports['1.1']} HTTP/1.1 alone`,
     ...(ports['3'] === undefined ? [] : [`  HTTP/3  port ${ports['3']}, by Caddy`]),
     `  Wind    ${wind}`,
