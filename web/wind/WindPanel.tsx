@@ -72,7 +72,7 @@ function SensorSettings({ store, actions, source }: CommonProps & { readonly sou
               {name}
             </option>
           ))}
-          <option value="sent">{sentName === null ? 'sensor’s unit' : `${sentName} (sensor’s unit)`}</option>
+          <option value="sent">as the sensor sends</option>
         </select>
       </label>
     </>
@@ -101,9 +101,7 @@ function Words({ model }: { model: WindModel }) {
       <p className="wind-direction">
         {model.directionDegrees !== null && <strong>{model.directionDegrees}°</strong>} {model.directionWords}
       </p>
-      <p className="wind-age">
-        {model.ageWords && `${model.isStale ? 'Last reading' : 'Updated'} ${model.ageWords}`}
-      </p>
+      <p className="wind-age">{model.summary}</p>
       {model.asideWords && <p className="wind-aside">{model.asideWords}</p>}
       <Trouble sentence={model.trouble} />
     </div>

@@ -71,7 +71,7 @@ describe('the panel', () => {
   test('goes stale with a sentence that does not count up', () => {
     const model = modelOf({}, 6000)
     assert.equal(model.isStale, true)
-    assert.equal(model.ageWords, '5 s ago')
+    assert.equal(model.summary, 'Last reading 5 s ago')
     assert.equal(model.trouble, modelOf({}, 60_000).trouble)
     assert.equal(model.trouble, 'No reading for 5 s: the connection to the sensor is lost.')
   })
@@ -106,7 +106,7 @@ describe('the panel', () => {
     const model = modelWith({ reading: null, receivedAt: null, sensor: unplugged }, 0)
     assert.equal(model.state, 'none')
     assert.equal(model.isStale, false)
-    assert.equal(model.ageWords, null)
+    assert.equal(model.summary, null)
     assert.equal(model.source, 'serial')
   })
 
@@ -114,6 +114,18 @@ describe('the panel', () => {
     const model = modelWith({}, 60_000, false)
     assert.deepEqual([model.isStale, model.trouble], [true, null])
   })
+})
+
+test('the ten minutes’ mean has a word, once it has enough readings, while readings are new', () => {
+  const tenMinutes = { speedMetresPerSecond: 4.3, directionDegrees: 160, coversMs: 600_000 }
+  const summary = (change: Partial<typeof tenMinutes>, now = 0) => {
+    const figures = { ...noFigures, tenMinutes: { ...tenMinutes, ...change } }
+    const reading = measured(5, 160)
+    return windModel({ reading, receivedAt: 0, sensor: null, choices: firstChoices, figures }, now).summary
+  }
+  assert.equal(summary({}), 'Gentle breeze')
+  assert.equal(summary({ coversMs: 9750 }), null)
+  assert.equal(summary({}, 7000), 'Last reading 7 s ago')
 })
 
 describe('the figures beside the dial', () => {
@@ -138,11 +150,11 @@ describe('the figures beside the dial', () => {
     ])
   }
 
-  test('each has its time, and how much of it is covered', () => {
+  test('each has its time; how much of it is covered is said once', () => {
     assert.deepEqual(shown(), [
       ['Mean, 2 min', '5.2', '229° SW'],
       ['Mean, 10 min (so far 3 min)', '5.2', ''],
-      ['Gust, 10 min (so far 3 min)', '8.4', 'highest 3 s mean'],
+      ['Gust, 10 min', '8.4', 'highest 3 s mean'],
       ['Spread, 1 min', '±14°', '0° N'],
     ])
   })
@@ -174,21 +186,13 @@ describe('the figures beside the dial', () => {
   })
 
   test('count tens of seconds while below a minute', () => {
-    const young = { ...figures, twoMinutes: { ...mean, coversMs: 47_900 } }
-    assert.equal(shown(0, 'M', young)[0]?.[0], 'Mean, 2 min (so far 40 s)')
+    const young = { ...figures, tenMinutes: { ...mean, coversMs: 47_900 } }
+    assert.equal(shown(0, 'M', young)[1]?.[0], 'Mean, 10 min (so far 40 s)')
   })
 
   test('a few readings do not make a mean', () => {
     const young = { ...figures, twoMinutes: { ...mean, coversMs: 9750 } }
     assert.deepEqual(shown(0, 'M', young)[0], ['Mean, 2 min', null, ''])
-  })
-
-  test('the gust says what it covers from its first second, and nothing before', () => {
-    const young = (coversMs: number, gustMetresPerSecond: number | null = 4) =>
-      shown(0, 'M', { ...figures, tenMinutes: { ...mean, coversMs }, gustMetresPerSecond })[2]
-    assert.deepEqual(young(250, null), ['Gust, 10 min', null, ''])
-    assert.deepEqual(young(5000), ['Gust, 10 min (just begun)', '4.0', 'highest 3 s mean'])
-    assert.deepEqual(young(10_000), ['Gust, 10 min (so far 10 s)', '4.0', 'highest 3 s mean'])
   })
 })
 

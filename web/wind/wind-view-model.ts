@@ -6,10 +6,10 @@ import type { Axes } from '../../sensor/readings.ts'
 import { toMetresPerSecond, type WindUnit } from '../../sensor/wind-units.ts'
 import { unitShown, type WindView } from '../store.ts'
 import {
+  beaufortName,
   compassLetters,
   compassPoint,
   faultSentence,
-  formatAge,
   formatTime,
   isStale,
   type Quantity,
@@ -51,8 +51,8 @@ export function windModel(
     directionWords: direction === null ? withoutDirection[state] : `from the ${compassPoint(direction)}`,
     isStale: isOld,
     unit,
-    /** Null before the first reading. */
-    ageWords: ageMs === null ? null : formatAge(ageMs),
+    /** The age of an old reading; else the ten minutes' mean as a word; null while there is none. */
+    summary: isOld ? `Last reading ${formatTime(ageMs)} ago` : forceOf(figures.tenMinutes),
     /** A sentence, constant while the problem lasts; null if there is none. */
     trouble: sensorTrouble ?? (isOld && isConnected ? staleSentence : isOld ? null : fault),
     source: reading?.source ?? sensor?.source ?? null,
@@ -60,6 +60,9 @@ export function windModel(
     asideWords: [...(reading ? asides(reading, unit) : []), sensor?.note].filter(Boolean).join(' · ') || null,
   }
 }
+
+const forceOf = (mean: WindMean | null) =>
+  mean && mean.coversMs >= minCoveredMs ? beaufortName(mean.speedMetresPerSecond) : null
 
 const withoutDirection = {
   none: 'No reading yet',
@@ -107,7 +110,8 @@ export function figureModels(figures: WindFigures, unit: WindUnit, ageMs: number
     const mean = figure && ageMs < spanMs && figure.coversMs >= minCoveredMs ? figure : null
     return {
       label: `Mean, ${formatTime(spanMs)}`,
-      soFar: formatSoFar(mean, spanMs),
+      // Said once: the others cover as much, or their whole time.
+      soFar: spanMs === tenMinutes ? formatSoFar(mean, spanMs) : '',
       ...quantityIn(unit, mean?.speedMetresPerSecond ?? null),
       ...directionBeside(mean?.directionDegrees ?? null, 'from'),
     }
@@ -117,7 +121,7 @@ export function figureModels(figures: WindFigures, unit: WindUnit, ageMs: number
     meanModel(figures.tenMinutes, tenMinutes),
     {
       label: `Gust, ${formatTime(tenMinutes)}`,
-      soFar: gust === null ? '' : formatSoFar(figures.tenMinutes, tenMinutes),
+      soFar: '',
       ...quantityIn(unit, gust),
       besideMore: gust === null ? '' : 'highest ',
       beside: gust === null ? '' : '3 s mean',
@@ -146,7 +150,6 @@ function directionBeside(directionDegrees: number | null, preposition: string) {
 
 function formatSoFar(mean: WindMean | null, spanMs: number): string {
   if (!mean || mean.coversMs > 0.95 * spanMs) return ''
-  if (mean.coversMs < minCoveredMs) return '(just begun)'
   // Tens of seconds stay readable.
   return `(so far ${formatTime(Math.floor(mean.coversMs / 10_000) * 10_000)})`
 }

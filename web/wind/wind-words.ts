@@ -85,9 +85,25 @@ export function isStale(ageMs: number): boolean {
  */
 export const staleSentence = `No reading for ${formatTime(staleAfterMs)}: the connection to the sensor is lost.`
 
-/** Coarse: a reading counts as new up to `staleAfterMs`. */
-export function formatAge(ageMs: number): string {
-  return isStale(ageMs) ? `${formatTime(ageMs)} ago` : 'just now'
+/** The Beaufort scale: upper limits of a ten-minute mean, m/s (WMO-No. 8, volume I, chapter 5, table 5.1). */
+const beaufortScale: readonly (readonly [below: number, name: string])[] = [
+  [0.3, 'Calm'],
+  [1.6, 'Light air'],
+  [3.4, 'Light breeze'],
+  [5.5, 'Gentle breeze'],
+  [8, 'Moderate breeze'],
+  [10.8, 'Fresh breeze'],
+  [13.9, 'Strong breeze'],
+  [17.2, 'Near gale'],
+  [20.8, 'Gale'],
+  [24.5, 'Strong gale'],
+  [28.5, 'Storm'],
+  [32.7, 'Violent storm'],
+]
+
+/** Such as `Gentle breeze`. */
+export function beaufortName(metresPerSecond: number): string {
+  return beaufortScale.find(([below]) => metresPerSecond < below)?.[1] ?? 'Hurricane'
 }
 
 /** In the largest whole unit: `12 s`, `3 min`, `2 h`, `more than a day`. */
