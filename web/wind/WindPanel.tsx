@@ -106,7 +106,7 @@ function Words({ model }: { model: WindModel }) {
           <span className="wind-unit">
             <span aria-hidden="true">{speed.unit}</span>
             <span className="visually-hidden"> {speed.spokenUnit} </span>
-            <span className="wind-of small">{isMean && '3 s mean'}</span>
+            <span className="wind-of small">{isMean ? '3 s mean' : '\u00a0'}</span>
           </span>
         )}
       </p>
@@ -114,7 +114,11 @@ function Words({ model }: { model: WindModel }) {
         {ageWords && `Last reading ${ageWords}`}
         {force && (
           <>
-            <strong>{force.name}</strong> <span className="small">Beaufort {force.force}</span>
+            <strong>{force.name}</strong>{' '}
+            <span className="small">
+              Beaufort {force.force}
+              <span className="wind-over">, 10 min mean</span>
+            </span>
           </>
         )}
       </p>

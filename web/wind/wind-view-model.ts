@@ -105,7 +105,7 @@ export interface FigureModel extends Quantity {
 
 /** `ageMs`: the newest reading's age; hides figures whose whole span is older. */
 export function figuresModel(figures: WindFigures, unit: WindUnit, ageMs: number) {
-  const isWithin = ageMs < meanMs.tenMinutes
+  const isWithin = ageMs < meanMs
   const mean = isWithin ? tenMinuteMean(figures) : null
   const spread = ageMs < minuteMs ? figures.spread : null
   const row: readonly FigureModel[] = [
@@ -119,7 +119,7 @@ export function figuresModel(figures: WindFigures, unit: WindUnit, ageMs: number
     },
   ]
   return {
-    label: `Last ${formatTime(meanMs.tenMinutes)}`,
+    label: `Last ${formatTime(meanMs)}`,
     /** Such as `, so far 9 min`; empty once the readings cover the span. */
     soFar: isWithin ? formatSoFar(figures) : '',
     row,
@@ -127,7 +127,7 @@ export function figuresModel(figures: WindFigures, unit: WindUnit, ageMs: number
 }
 
 function formatSoFar({ tenMinutes: mean }: WindFigures): string {
-  if (!mean || mean.coversMs > 0.95 * meanMs.tenMinutes) return ''
+  if (!mean || mean.coversMs > 0.95 * meanMs) return ''
   if (mean.coversMs < minCoveredMs) return ', just begun'
   // Tens of seconds stay readable.
   return `, so far ${formatTime(Math.floor(mean.coversMs / 10_000) * 10_000)}`
