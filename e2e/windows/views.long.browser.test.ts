@@ -315,6 +315,27 @@ test('the dial is drawn, and has a text alternative', async () => {
   assert.match(await window.run(shown, '.wind-source'), /Simulated/)
 })
 
+test('the wind’s speed is in the largest type, with its force and direction in words, and no age while it is fresh', async () => {
+  const window = await openView('view=wind')
+  const words = () => window.run(shown, '.wind-words')
+  await until(async () => /Beaufort \d/.test(await words()), 'there is no force')
+  assert.match(await words(), /^[\d.]+m\/s metres per second .*Beaufort \d, 10 min mean(From the|Calm)/)
+  assert.doesNotMatch(await words(), /ago/)
+  const sizes = () => {
+    const of = (selector: string) =>
+      getComputedStyle(document.querySelector(selector) ?? document.body).fontSize
+    return [of('.wind-number'), of('.wind-unit')]
+  }
+  for (const [query, width, number] of [
+    ['view=wind', 1440, '96px'],
+    ['', 1440, '56px'],
+  ] as const) {
+    const sized = await openView(query)
+    await sized.resize(width, 900)
+    await until(async () => (await sized.run(sizes)).join() === `${number},20px`, `“${query}”: ${number}`)
+  }
+})
+
 test('the connection’s panel names the mode in use, and why this browser cannot run a mode', async () => {
   const window = await stage.browser.newWindow()
   await window.open(`${stage.server.origin['2']}/?record&transport=streaming`)
