@@ -64,9 +64,9 @@ describe('which readings count, for how long, and at what time', () => {
   })
 
   test('faults never count, calms only for speed, and identical readings each count', () => {
-    const { twoMinutes } = figuresOf([measured(6, 90), measured(6, 90), fault, fault, calm(0)])
-    assertNear(twoMinutes?.speedMetresPerSecond, 4)
-    assertNear(twoMinutes?.directionDegrees, 90)
+    const { tenMinutes } = figuresOf([measured(6, 90), measured(6, 90), fault, fault, calm(0)])
+    assertNear(tenMinutes?.speedMetresPerSecond, 4)
+    assertNear(tenMinutes?.directionDegrees, 90)
   })
 })
 
@@ -75,9 +75,9 @@ describe('means', () => {
     const readings = winds.map(([speed, degrees]) =>
       degrees === null ? calm(speed) : measured(speed, degrees),
     )
-    const { twoMinutes } = figuresOf(readings)
-    assert.ok(twoMinutes)
-    return twoMinutes
+    const { tenMinutes } = figuresOf(readings)
+    assert.ok(tenMinutes)
+    return tenMinutes
   }
 
   test('north is between 359 and 1, in either order', () => {
@@ -120,9 +120,7 @@ describe('means', () => {
     const readings = Array.from({ length: 2400 }, (_, place) =>
       place < 1920 ? measured(4, 350) : measured(8, 10),
     )
-    const { twoMinutes, tenMinutes, gustMetresPerSecond, spread } = figuresOf(readings)
-    assertNear(twoMinutes?.speedMetresPerSecond, 8)
-    assertNear(twoMinutes?.directionDegrees, 10)
+    const { tenMinutes, gustMetresPerSecond, spread } = figuresOf(readings)
     assertNear(tenMinutes?.speedMetresPerSecond, (8 * 4 + 2 * 8) / 10)
     // 8 min × 4 m/s from 350 and 2 min × 8 from 10: atan(tan 10° × (16 − 32) / 48) to the west of
     // north.
@@ -185,21 +183,19 @@ describe('sliding spans', () => {
   test('a reading expires when its span has passed, to the millisecond', () => {
     const aggregator = new WindAggregator()
     aggregator.take(measured(6, 90), startAt)
-    aggregator.take(measured(8, 90), startAt + 1000)
-    const mean = (afterMs: number) => aggregator.figures(startAt + afterMs).twoMinutes?.speedMetresPerSecond
-    assert.deepEqual([119_999, 120_000, 120_999].map(mean), [7, 8, 8])
-    const { twoMinutes, tenMinutes } = aggregator.figures(startAt + 121_000)
-    assert.deepEqual([twoMinutes, tenMinutes?.speedMetresPerSecond], [null, 7])
-    assert.deepEqual(aggregator.figures(startAt + 601_000), noFigures)
+    aggregator.take(measured(8, 90), startAt + 3000)
+    const mean = (afterMs: number) => aggregator.figures(startAt + afterMs).tenMinutes?.speedMetresPerSecond
+    assert.deepEqual([599_999, 600_000, 602_999].map(mean), [7, 8, 8])
+    assert.deepEqual(aggregator.figures(startAt + 603_000), noFigures)
     aggregator.take(measured(4, 90), startAt + 700_000)
-    assert.equal(aggregator.figures(startAt + 700_000).twoMinutes?.speedMetresPerSecond, 4)
+    assert.equal(aggregator.figures(startAt + 700_000).tenMinutes?.speedMetresPerSecond, 4)
   })
 
   test('readings within a 240th of the span expire together with the last', () => {
     const aggregator = new WindAggregator()
     for (const afterMs of [0, 100, 450]) aggregator.take(measured(6, 90), startAt + afterMs)
-    assert.equal(aggregator.figures(startAt + 120_449).twoMinutes?.coversMs, 450)
-    assert.equal(aggregator.figures(startAt + 120_450).twoMinutes, null)
+    assert.equal(aggregator.figures(startAt + 600_449).tenMinutes?.coversMs, 450)
+    assert.equal(aggregator.figures(startAt + 600_450).tenMinutes, null)
   })
 
   test('sums equal recomputed sums, at irregular times and over outages', () => {
@@ -209,18 +205,18 @@ describe('sliding spans', () => {
     let at = startAt
     for (let index = 0; index < 5000; index += 1) {
       // Never two within a 240th of the span, with an occasional outage.
-      const pauseMs = random() < 0.01 ? 150_000 * random() : 1000 + 2000 * random()
+      const pauseMs = random() < 0.01 ? 3000 + 750_000 * random() : 2500 + 2000 * random()
       at += pauseMs
       const speed = Math.floor(1000 * random()) / 100
       const { stretch } = aggregator.take(measured(speed, 90), at)
       all.push({ at, speed, coversMs: stretch?.sums.coversMs ?? 0 })
       const now = at + 1000 * random()
-      const expected = all.filter((one) => one.at > now - 120_000)
-      const { twoMinutes } = aggregator.figures(now)
+      const expected = all.filter((one) => one.at > now - 600_000)
+      const { tenMinutes } = aggregator.figures(now)
       const speeds = expected.reduce((sum, one) => sum + one.speed, 0)
-      assertNear(twoMinutes?.speedMetresPerSecond, speeds / expected.length)
+      assertNear(tenMinutes?.speedMetresPerSecond, speeds / expected.length)
       assertNear(
-        twoMinutes?.coversMs,
+        tenMinutes?.coversMs,
         expected.reduce((sum, one) => sum + one.coversMs, 0),
         1e-3,
       )

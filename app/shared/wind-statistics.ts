@@ -11,7 +11,6 @@ export interface WindFigures {
    * readings cover less.
    */
   readonly threeSecondMetresPerSecond: number | null
-  readonly twoMinutes: WindMean | null
   readonly tenMinutes: WindMean | null
   /** Highest 3 s mean of the last 10 minutes. */
   readonly gustMetresPerSecond: number | null
@@ -36,14 +35,13 @@ interface Spread {
 
 export const noFigures: WindFigures = {
   threeSecondMetresPerSecond: null,
-  twoMinutes: null,
   tenMinutes: null,
   gustMetresPerSecond: null,
   spread: null,
 }
 
-/** Averaging periods: 10 minutes, and 2 for aviation (WMO-No. 8, I, 5.1.1). */
-export const meanMs = { twoMinutes: 120_000, tenMinutes: 600_000 }
+/** Averaging period (WMO-No. 8, I, 5.1.1). */
+export const meanMs = 600_000
 
 /**
  * A longer silence is an outage: the slowest rate is one in 4 s (1405-PS-0019, command P20), plus 1
@@ -100,11 +98,10 @@ export interface Stretch {
  */
 export class WindAggregator {
   readonly #minute = new SlidingTotal(60_000, addSums)
-  readonly #twoMinutes = new SlidingTotal(meanMs.twoMinutes, addSums)
-  readonly #tenMinutes = new SlidingTotal(meanMs.tenMinutes, addSums)
+  readonly #tenMinutes = new SlidingTotal(meanMs, addSums)
   readonly #threeSeconds = new SlidingTotal(gustMs, addSums)
   readonly #minuteGust = new SlidingTotal<number>(60_000, Math.max)
-  readonly #tenMinuteGust = new SlidingTotal<number>(meanMs.tenMinutes, Math.max)
+  readonly #tenMinuteGust = new SlidingTotal<number>(meanMs, Math.max)
   #newestAt = Number.NEGATIVE_INFINITY
   #setBackMs = 0
   /** Null after a fault and at the start. */
@@ -127,7 +124,8 @@ export class WindAggregator {
     const startsAnew = sinceMs === null || sinceMs > gapMs
     const coversMs = startsAnew ? 0 : sinceMs
     const sums = sumsOf(speedMetresPerSecond, state === 'calm' ? null : directionDegrees, coversMs)
-    for (const total of [this.#minute, this.#twoMinutes, this.#tenMinutes]) total.add(sums, at)
+    this.#minute.add(sums, at)
+    this.#tenMinutes.add(sums, at)
     this.#addToGusts(sums, startsAnew, at)
     const stretch: Stretch = {
       firstAt: at,
@@ -143,11 +141,9 @@ export class WindAggregator {
 
   figures(now: number): WindFigures {
     const minute = this.#minute.before(now)
-    const twoMinutes = this.#twoMinutes.before(now)
     const tenMinutes = this.#tenMinutes.before(now)
     return {
       threeSecondMetresPerSecond: this.#threeSecondMean(now),
-      twoMinutes: twoMinutes && meanOf(twoMinutes),
       tenMinutes: tenMinutes && meanOf(tenMinutes),
       gustMetresPerSecond: this.#tenMinuteGust.before(now),
       spread: minute && spreadOf(minute),

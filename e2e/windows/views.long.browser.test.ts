@@ -315,6 +315,22 @@ test('the dial is drawn, and has a text alternative', async () => {
   assert.match(await window.run(shown, '.wind-source'), /Simulated/)
 })
 
+test('the wind’s speed is in the largest type in its own view, and smaller beside the document', async () => {
+  const sizes = () => {
+    const of = (selector: string) =>
+      getComputedStyle(document.querySelector(selector) ?? document.body).fontSize
+    return [of('.wind-number'), of('.wind-unit')]
+  }
+  for (const [query, width, number] of [
+    ['view=wind', 1440, '96px'],
+    ['', 1440, '56px'],
+  ] as const) {
+    const sized = await openView(query)
+    await sized.resize(width, 900)
+    await until(async () => (await sized.run(sizes)).join() === `${number},20px`, `“${query}”: ${number}`)
+  }
+})
+
 test('the connection’s panel names the mode in use, and why this browser cannot run a mode', async () => {
   const window = await stage.browser.newWindow()
   await window.open(`${stage.server.origin['2']}/?record&transport=streaming`)

@@ -1,4 +1,4 @@
-// The live wind: dial, words, figures, history, source and faults.
+// The live wind: speed, words, dial, figures, history, source and faults.
 
 import { Fragment, memo, useLayoutEffect, useRef } from 'react'
 import type { SensorSource } from '../../app/shared/page-messages.ts'
@@ -7,7 +7,7 @@ import { type CommonProps, useNow, useView } from '../page/hooks.ts'
 import { Caution, LineIcon } from '../page/Icons.tsx'
 import { mountDial } from './dial-canvas.ts'
 import { History, type HistoryProps } from './History.tsx'
-import { type FigureModel, figureModels, type WindModel, windModel } from './wind-view-model.ts'
+import { type FigureModel, figuresModel, type WindModel, windModel } from './wind-view-model.ts'
 import { sourceWords, units } from './wind-words.ts'
 
 /** Rerenders four times a second; announces only faults. */
@@ -33,10 +33,10 @@ export function WindPanel({ store, actions, history }: HistoryProps) {
           <SensorSettings store={store} actions={actions} source={model.source} />
         </div>
         <div className="wind-now">
-          <Dial store={store} />
           <Words model={model} />
+          <Dial store={store} history={history} />
         </div>
-        <Figures figures={figureModels(wind.figures, model.unit, now - (wind.receivedAt ?? now))} />
+        <Figures figures={figuresModel(wind.figures, model.unit, now - (wind.receivedAt ?? now))} />
         <History store={store} actions={actions} history={history} />
       </div>
     </div>
@@ -72,7 +72,7 @@ function SensorSettings({ store, actions, source }: CommonProps & { readonly sou
               {name}
             </option>
           ))}
-          <option value="sent">as the sensor sends</option>
+          <option value="sent">As measured{sentName && ` (${sentName})`}</option>
         </select>
       </label>
     </>
@@ -80,12 +80,12 @@ function SensorSettings({ store, actions, source }: CommonProps & { readonly sou
 }
 
 /** Drawn outside React. Its text alternative changes every few seconds, without announcement. */
-const Dial = memo(function Dial({ store }: Pick<CommonProps, 'store'>) {
+const Dial = memo(function Dial({ store, history }: Pick<HistoryProps, 'store' | 'history'>) {
   const card = useRef<HTMLCanvasElement>(null)
   const live = useRef<HTMLCanvasElement>(null)
   useLayoutEffect(
-    () => (card.current && live.current ? mountDial(card.current, live.current, store) : undefined),
-    [store],
+    () => (card.current && live.current ? mountDial(card.current, live.current, store, history) : undefined),
+    [store, history],
   )
   return (
     <div className="dial">
@@ -95,13 +95,34 @@ const Dial = memo(function Dial({ store }: Pick<CommonProps, 'store'>) {
   )
 })
 
+/** Each line keeps its room when it is empty. */
 function Words({ model }: { model: WindModel }) {
+  const { word, speed, isMean, ageWords, force } = model
   return (
     <div className="wind-words">
-      <p className="wind-direction">
-        {model.directionDegrees !== null && <strong>{model.directionDegrees}°</strong>} {model.directionWords}
+      <p className="wind-speed">
+        <span className="wind-number">{word ?? speed?.number ?? '–'}</span>
+        {word === null && speed && (
+          <span className="wind-unit">
+            <span aria-hidden="true">{speed.unit}</span>
+            <span className="visually-hidden"> {speed.spokenUnit} </span>
+            <span className="wind-of small">{isMean ? '3 s mean' : '\u00a0'}</span>
+          </span>
+        )}
       </p>
-      <p className="wind-age">{model.summary}</p>
+      <p className="wind-force">
+        {ageWords && `Last reading ${ageWords}`}
+        {force && (
+          <>
+            <strong>{force.name}</strong>{' '}
+            <span className="small">
+              Beaufort {force.force}
+              <span className="wind-over">, 10 min mean</span>
+            </span>
+          </>
+        )}
+      </p>
+      <p className="wind-direction">{model.directionWords}</p>
       {model.asideWords && <p className="wind-aside">{model.asideWords}</p>}
       <Trouble sentence={model.trouble} />
     </div>
@@ -122,43 +143,40 @@ function Trouble({ sentence }: { sentence: string | null }) {
   )
 }
 
-function Figures({ figures }: { figures: readonly FigureModel[] }) {
+function Figures({ figures: { label, soFar, row } }: { figures: ReturnType<typeof figuresModel> }) {
   return (
-    <dl className="figures">
-      {figures.map((figure) => (
-        <div key={figure.label} className="figure">
-          <dt className="small">
-            {figure.label} <span className="figure-so-far">{figure.soFar}</span>
-          </dt>
-          <dd>
-            <Amount of={figure} />
-            <span className="figure-beside small" aria-hidden="true">
-              <span className="figure-more">{figure.besideMore}</span>
-              {figure.beside}
-            </span>
-            <span className="visually-hidden">{figure.spokenBeside}</span>
-          </dd>
-        </div>
-      ))}
-    </dl>
+    <div className="figures">
+      <p className="small">
+        {label}
+        <span className="figure-so-far">{soFar}</span>
+      </p>
+      <dl>
+        {row.map((figure) => (
+          <Figure key={figure.label} of={figure} />
+        ))}
+      </dl>
+    </div>
   )
 }
 
 /** A dash if there is no number. */
-function Amount({ of: { number, unit, spokenUnit } }: { of: FigureModel }) {
+function Figure({ of: { label, number, unit, spokenUnit } }: { of: FigureModel }) {
   return (
-    <span className="figure-number">
-      {number ?? '–'}
-      {number !== null && unit && (
-        <>
-          <span className="figure-unit" aria-hidden="true">
-            {' '}
-            {unit}
-          </span>
-          <span className="visually-hidden"> {spokenUnit} </span>
-        </>
-      )}
-    </span>
+    <div className="figure">
+      <dt className="small">{label}</dt>
+      <dd>
+        {number ?? '–'}
+        {number !== null && unit && (
+          <>
+            <span className="figure-unit" aria-hidden="true">
+              {' '}
+              {unit}
+            </span>
+            <span className="visually-hidden"> {spokenUnit} </span>
+          </>
+        )}
+      </dd>
+    </div>
   )
 }
 

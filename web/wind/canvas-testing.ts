@@ -13,6 +13,8 @@ export interface Drawn {
   /** In degrees clockwise from north; null without an arc. */
   readonly arc: readonly [from: number, to: number] | null
   readonly lineWidth: number
+  /** 0 to 1. */
+  readonly opacity: number
 }
 
 interface RecordingContext extends CanvasRenderingContext2D {
@@ -45,13 +47,15 @@ export function createRecordingContext(): RecordingContext {
   function note(kind: Drawn['kind'], text: string, at: readonly [number, number][]): void {
     const colour = String(kind === 'stroke' ? context.strokeStyle : context.fillStyle)
     const lineWidth = context.lineWidth * state.scale
-    drawn.push({ kind, text, colour, font: context.font, points: at, arc, lineWidth })
+    const { font, globalAlpha: opacity } = context
+    drawn.push({ kind, text, colour, font, points: at, arc, lineWidth, opacity })
   }
 
   const context = {
     drawn,
     clears: () => clears,
     lineWidth: 1,
+    globalAlpha: 1,
     lineJoin: 'miter',
     strokeStyle: '',
     fillStyle: '',

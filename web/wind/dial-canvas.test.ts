@@ -7,16 +7,13 @@ import { dialProperties, drawDial, drawDialCard, Pointer } from './dial-canvas.t
 import type { DialModel } from './wind-view-model.ts'
 
 describe('drawing', () => {
-  const namedLook = namedLookOf(dialProperties)
+  const namedLook = { ...namedLookOf(dialProperties), trailKept: '0' }
   const windy: DialModel = {
-    word: null,
-    number: '5.2',
-    unit: 'm/s, 3 s mean',
-    gust: 'gust 8.4',
+    state: 'measured',
     directionDegrees: 90,
     spread: { directionDegrees: 350, deviationDegrees: 20 },
+    trail: [],
     isStale: false,
-    isFault: false,
   }
 
   function drawnDial(dial: DialModel, angleDegrees: number | null = dial.directionDegrees, size = 240) {
@@ -101,50 +98,49 @@ describe('drawing', () => {
     assert.equal(spread?.lineWidth, 12)
   })
 
-  test('number, unit and gust are stacked', () => {
-    const drawn = drawnDial(windy)
-    assert.equal(textsOf(drawn), '5|.|2|m/s, 3 s mean|gust 8.4')
-    const heights = drawn.filter(({ kind }) => kind === 'text').map(({ points }) => points[0]?.[1])
-    assert.deepEqual(heights, [126, 126, 126, 148, 171])
+  test('the trail crosses the ring, the older the fainter and the shorter; the pointer is opaque', () => {
+    const drawn = drawnDial({ ...windy, trail: [[0, 90], [], [180]] })
+    const trail = drawn.filter(({ colour }) => colour === 'trail')
+    assertClose(trail[0]?.points, [
+      [120, 30],
+      [120, 18],
+      [210, 120],
+      [222, 120],
+    ])
+    assertClose(trail[2]?.points, [
+      [120, 214],
+      [120, 218],
+    ])
+    assert.deepEqual(
+      trail.map(({ opacity }) => Math.round(opacity * 100)),
+      [60, 40, 20],
+    )
+    assert.equal(pointerOf(drawn)?.opacity, 1)
   })
 
-  test('digits keep their places while they change', () => {
-    const places = (number: string) =>
-      drawnDial({ ...windy, number })
-        .filter(({ text }) => /^[\d.]$/.test(text))
-        .map(({ points }) => points[0]?.[0])
-    assert.deepEqual(places('11.1'), places('20.8'))
+  test('in forced colours the trail does not fade', () => {
+    const context = createRecordingContext()
+    const look = { ...namedLook, trailKept: '1' }
+    drawDial(context, 240, { ...windy, trail: [[0], [90]] }, 90, look)
+    assert.ok(context.drawn.every(({ opacity }) => opacity === 1))
   })
 
-  test('a long number shrinks to the room between W and E', () => {
-    const [first] = drawnDial({ ...windy, number: '11811' }).filter(({ kind }) => kind === 'text')
-    assert.equal(first?.font, '300 36px family')
+  test('the degrees are in the middle, between W and E, and clear of them', () => {
+    const drawn = drawnDial({ ...windy, directionDegrees: 359 })
+    assert.equal(textsOf(drawn), '359°')
+    const degrees = drawn.find(({ kind }) => kind === 'text')
+    assertClose(degrees?.points, [[120, 122]])
+    // The letters begin 64 from the centre; a digit is 0.6 of the font's size wide, the sign 0.5.
+    assert.ok(((3 * 0.6 + 0.5) * typeSize(degrees as Drawn, 240)) / 2 < 60)
   })
 
   test('without a direction there is no pointer; without a spread, no arc', () => {
-    const drawn = drawnDial({
-      ...windy,
-      word: 'Calm',
-      number: '0.0',
-      unit: 'm/s',
-      directionDegrees: null,
-      spread: null,
-    })
-    assert.equal(pointerOf(drawn), undefined)
-    assert.ok(drawn.every(({ arc }) => arc === null))
-    assert.equal(textsOf(drawn), 'Calm|0.0 m/s')
-  })
-
-  test('a fault is only a word in the caution colour', () => {
-    const dial = { ...windy, word: 'Fault', number: null, gust: null, spread: null, isFault: true }
-    assert.deepEqual(
-      drawnDial(dial, null).map(({ text, colour }) => [text, colour]),
-      [['Fault', 'caution']],
-    )
+    const drawn = drawnDial({ ...windy, state: 'calm', directionDegrees: null, spread: null })
+    assert.deepEqual(drawn, [])
   })
 
   test('stale values are hollow and grey', () => {
-    const drawn = drawnDial({ ...windy, isStale: true, gust: null, spread: null })
+    const drawn = drawnDial({ ...windy, isStale: true, spread: null })
     assert.equal(pointerOf(drawn)?.colour, 'paper')
     assert.ok(drawn.every(({ colour }) => colour !== 'pointer' && colour !== 'ink'))
   })

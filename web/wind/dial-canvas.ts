@@ -1,10 +1,18 @@
-// The wind dial on its two canvases: card, spread, turning pointer and speed.
+// The wind dial on its two canvases: card, spread, the last minute's trail, and a turning pointer.
 
+import type { WindHistory } from '../../app/shared/wind-history.ts'
 import { browserTimers } from '../../client/transports.ts'
 import { vectorOf, wholeTurn } from '../../sensor/wind-units.ts'
 import type { Store, WindView } from '../store.ts'
 import { createRedrawing, displayOf, keepSharp, type Look, lookOf, onLookChange, stroke } from './canvas.ts'
-import { type DialModel, dialModel, dialSentence, windModel } from './wind-view-model.ts'
+import {
+  type DialModel,
+  dialModel,
+  dialSentence,
+  historyTimeAt,
+  trailOf,
+  windModel,
+} from './wind-view-model.ts'
 
 /** Interval of the staleness check and, without a change of state, of the text alternative. */
 const ageingMs = 1000
@@ -14,7 +22,12 @@ const describingMs = 5000
 const turnFrameMs = 40
 
 /** Keeps both canvases and the text alternative of `live` up to date. Returns the stop function. */
-export function mountDial(card: HTMLCanvasElement, live: HTMLCanvasElement, store: Store): () => void {
+export function mountDial(
+  card: HTMLCanvasElement,
+  live: HTMLCanvasElement,
+  store: Store,
+  history: Pick<WindHistory, 'since'>,
+): () => void {
   const cardContext = card.getContext('2d')
   const liveContext = live.getContext('2d')
   if (!cardContext || !liveContext) return () => undefined
@@ -43,10 +56,9 @@ export function mountDial(card: HTMLCanvasElement, live: HTMLCanvasElement, stor
     shownFor = wind
     const now = browserTimers.now()
     const model = windModel(wind, now)
-    const next = dialModel(model, wind.figures)
+    const next = dialModel(model, wind.figures, trailOf(history, historyTimeAt(wind, now)))
     if (JSON.stringify(shown) === JSON.stringify(next)) return
-    const isOtherState =
-      shown?.word !== next.word || shown.isStale !== next.isStale || shown.unit !== next.unit
+    const isOtherState = shown?.state !== next.state || shown.isStale !== next.isStale
     if (isOtherState || now - describedAt >= describingMs) {
       describedAt = now
       live.setAttribute('aria-label', dialSentence(model, wind.figures))
@@ -90,7 +102,9 @@ export const dialProperties = {
   spread: '--dial-spread',
   /** Outline of a stale pointer. */
   hollow: '--line-control',
-  caution: '--caution',
+  trail: '--accent',
+  /** Least opacity of the trail. */
+  trailKept: '--trail-kept',
   family: '--type-interface',
 }
 
@@ -101,9 +115,6 @@ const dialSide = 240
 
 /** Minimum side that fits the tens of degrees, CSS pixels. */
 const roomyFrom = 320
-
-/** Width between the letters W and E. */
-const roomForNumber = 108
 
 /** CSS pixels. */
 const minType = 11
@@ -144,30 +155,37 @@ export function drawDialCard(context: CanvasRenderingContext2D, side: number, lo
 export function drawDial(
   context: CanvasRenderingContext2D,
   side: number,
-  dial: DialModel,
+  { directionDegrees, spread, trail, isStale }: DialModel,
   angleDegrees: number | null,
   look: DialLook,
 ): void {
-  const { word, number, unit, gust, spread, isStale, isFault } = dial
-  const small = `400 ${typeSize(15.5, side)}px ${look.family}`
   inDialUnits(context, side, () => {
     if (spread) {
       const { directionDegrees: mean, deviationDegrees: deviation } = spread
       strokeRing(context, mean - deviation, mean + deviation, look.spread)
     }
+    drawTrail(context, trail, look)
     if (angleDegrees !== null) drawPointer(context, angleDegrees, isStale, look)
-    context.textBaseline = 'alphabetic'
-    if (word !== null) {
-      const colour = isStale ? look.inkSoft : isFault ? look.caution : look.ink
-      write(context, word, [0, number === null ? 11 : 4], `400 32px ${look.family}`, colour)
-      if (number !== null) write(context, `${number} ${unit}`, [0, 28], small, look.inkSoft)
-    } else if (number !== null) {
-      writeNumber(context, number, isStale ? look.inkSoft : look.ink, look)
-      write(context, unit ?? '', [0, 28], small, look.inkSoft)
-      if (gust !== null)
-        write(context, gust, [0, 51], `500 ${typeSize(14.5, side)}px ${look.family}`, look.inkSoft)
-    }
+    if (directionDegrees === null) return
+    context.textBaseline = 'middle'
+    const font = `300 ${typeSize(44, side)}px ${look.family}`
+    write(context, `${directionDegrees}°`, [0, 2], font, isStale ? look.inkSoft : look.ink)
   })
+}
+
+/** A line across the ring for each direction: the older, the fainter and the shorter. */
+function drawTrail(context: CanvasRenderingContext2D, trail: DialModel['trail'], look: DialLook): void {
+  for (const [step, directions] of trail.entries()) {
+    const share = 1 - step / trail.length
+    context.beginPath()
+    for (const degrees of directions) {
+      context.moveTo(...pointAt(degrees, 96 - 6 * share))
+      context.lineTo(...pointAt(degrees, 96 + 6 * share))
+    }
+    context.globalAlpha = Math.max(Number(look.trailKept), 0.6 * share)
+    stroke(context, look.trail, 1.5)
+  }
+  context.globalAlpha = 1
 }
 
 function inDialUnits(context: CanvasRenderingContext2D, side: number, draw: () => void): void {
@@ -229,32 +247,6 @@ function drawPointer(
   context.fill()
   if (isHollow) stroke(context, look.hollow, 1.5)
   context.restore()
-}
-
-/**
- * Centres digits in cells of equal width: canvas has no `tabular-nums`, and numbers must not
- * jitter.
- */
-function writeNumber(
-  context: CanvasRenderingContext2D,
-  number: string,
-  colour: string,
-  { family }: DialLook,
-): void {
-  const widthOf = (sign: string) => context.measureText(sign).width
-  const widthsAt = (pixels: number) => {
-    context.font = `300 ${pixels}px ${family}`
-    const digitWidth = Math.max(...Array.from('0123456789', widthOf))
-    return Array.from(number, (sign) => (sign >= '0' && sign <= '9' ? digitWidth : widthOf(sign)))
-  }
-  const sum = (widths: readonly number[]) => widths.reduce((all, one) => all + one, 0)
-  const pixels = Math.min(56, (56 * roomForNumber) / sum(widthsAt(56)))
-  const widths = widthsAt(pixels)
-  let left = -sum(widths) / 2
-  for (const [index, width] of widths.entries()) {
-    write(context, number[index] ?? '', [left + width / 2, 6], `300 ${pixels}px ${family}`, colour)
-    left += width
-  }
 }
 
 /** Less than the 250 ms between readings at 4 Hz, so the pointer rests at each. */

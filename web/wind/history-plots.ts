@@ -22,6 +22,7 @@ import {
   redrawMsFor,
   type TimeAxis,
 } from './history-view-model.ts'
+import { historyTimeAt } from './wind-view-model.ts'
 
 interface HistoryPlotsParts {
   /** Parents of the canvases. */
@@ -137,10 +138,8 @@ export class HistoryPlots {
   #currentModel(): HistoryModel {
     const { store, history, clock } = this.#parts
     const { wind } = store.view()
-    const { choices, takenAt, receivedAt } = wind
-    // The newest reading's timestamp plus its age.
-    const nowAt = takenAt === null || receivedAt === null ? 0 : takenAt + Math.max(0, clock() - receivedAt)
-    const { minutes } = choices
+    const { minutes } = wind.choices
+    const nowAt = historyTimeAt(wind, clock())
     return historyModel(history, { minutes, nowAt, unit: unitShown(wind), width: this.#width })
   }
 

@@ -224,7 +224,7 @@ describe('words', () => {
     const words = (seconds: number, speed: number | null, gust: number | null, direction: number | null) =>
       formatMoment({ seconds, from: seconds, to: seconds, speed, gust, direction }, now, 'M')
     assert.equal(words(-90, 5.21, 8.4, 229), '14:03:32  5.2 m/s, gust 8.4, 229°')
-    assert.equal(words(-60, null, null, null), '14:04:02  no measurement')
+    assert.equal(words(-60, null, null, null), '14:04:02  no readings')
     assert.equal(words(-30, 0.02, null, null), '14:04:32  0.0 m/s')
   })
 })

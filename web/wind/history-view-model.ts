@@ -194,7 +194,7 @@ export function formatMoment(
   unit: WindUnit,
 ): string {
   const words = [
-    speed === null ? 'no measurement' : `${speedDigits(speed, unit)} ${units[unit].symbol}`,
+    speed === null ? 'no readings' : `${speedDigits(speed, unit)} ${units[unit].symbol}`,
     gust !== null && `gust ${speedDigits(gust, unit)}`,
     direction !== null && `${wholeDegrees(direction)}°`,
   ]

@@ -40,7 +40,7 @@ test('a reading is shown with its figures, and the sensor is unchanged', () => {
   const { reading, receivedAt, takenAt, figures, sensor } = store.view().wind
   assert.equal(reading?.speed, 8)
   assert.deepEqual([receivedAt, takenAt], [7, startAt + 750])
-  assert.equal(figures.twoMinutes?.speedMetresPerSecond, 7)
+  assert.equal(figures.tenMinutes?.speedMetresPerSecond, 7)
   assert.equal(sensor?.source, 'simulated')
 })
 

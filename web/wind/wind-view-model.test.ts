@@ -3,10 +3,18 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { ReadingBody, SensorBody } from '../../app/shared/page-messages.ts'
+import { WindHistory } from '../../app/shared/wind-history.ts'
 import { noFigures, WindAggregator, type WindFigures } from '../../app/shared/wind-statistics.ts'
 import { calm, fault, gustyWind, measured, startAt } from '../../app/shared/wind-testing.ts'
-import { firstChoices, type WindChoices, type WindView } from '../store.ts'
-import { dialModel, dialSentence, figureModels, windModel } from './wind-view-model.ts'
+import { firstChoices, firstView, type WindChoices, type WindView } from '../store.ts'
+import {
+  dialModel,
+  dialSentence,
+  figuresModel,
+  historyTimeAt,
+  trailOf,
+  windModel,
+} from './wind-view-model.ts'
 
 describe('the panel', () => {
   const breeze = measured(2.74, 229)
@@ -37,7 +45,7 @@ describe('the panel', () => {
     const model = modelOf({})
     assert.equal(model.speed?.number, '2.7')
     assert.equal(model.directionDegrees, 229)
-    assert.equal(model.directionWords, 'from the south-west')
+    assert.equal(model.directionWords, 'From the south-west')
     assert.equal(model.trouble, null)
     assert.equal(model.isStale, false)
   })
@@ -51,7 +59,8 @@ describe('the panel', () => {
 
   test('a calm has no direction', () => {
     const model = modelOf({ state: 'calm', directionDegrees: null, speed: 0.02, speedMetresPerSecond: 0.02 })
-    assert.equal(model.word, 'Calm')
+    assert.equal(model.speed?.number, '0.0')
+    assert.match(model.directionWords, /^Calm/)
     assert.equal(model.directionDegrees, null)
     assert.doesNotMatch(model.directionWords, /north/)
     assert.equal(model.trouble, null)
@@ -68,10 +77,24 @@ describe('the panel', () => {
     assert.equal(modelOf({ directionDegrees: 359.7 }).directionDegrees, 0)
   })
 
+  test('the age of a fresh reading needs no words', () => {
+    for (const now of [980, 1000, 5999]) assert.equal(modelOf({}, now).ageWords, null)
+  })
+
+  test('the Beaufort force is that of the ten-minute mean, and of no single reading or stale wind', () => {
+    const tenMinutes = { speedMetresPerSecond: 8.2, directionDegrees: 229, coversMs: 10_000 }
+    const forceOf = (change: Partial<typeof tenMinutes>, now = 1000) =>
+      modelWith({ figures: { ...noFigures, tenMinutes: { ...tenMinutes, ...change } } }, now).force
+    assert.deepEqual(forceOf({}), { force: 5, name: 'Fresh breeze' })
+    assert.equal(forceOf({ coversMs: 9750 }), null)
+    assert.equal(forceOf({}, 6000), null)
+    assert.equal(modelOf({}).force, null)
+  })
+
   test('goes stale with a sentence that does not count up', () => {
     const model = modelOf({}, 6000)
     assert.equal(model.isStale, true)
-    assert.equal(model.summary, 'Last reading 5 s ago')
+    assert.equal(model.ageWords, '5 s ago')
     assert.equal(model.trouble, modelOf({}, 60_000).trouble)
     assert.equal(model.trouble, 'No reading for 5 s: the connection to the sensor is lost.')
   })
@@ -106,7 +129,7 @@ describe('the panel', () => {
     const model = modelWith({ reading: null, receivedAt: null, sensor: unplugged }, 0)
     assert.equal(model.state, 'none')
     assert.equal(model.isStale, false)
-    assert.equal(model.summary, null)
+    assert.equal(model.ageWords, null)
     assert.equal(model.source, 'serial')
   })
 
@@ -116,83 +139,108 @@ describe('the panel', () => {
   })
 })
 
-test('the ten minutes’ mean has a word, once it has enough readings, while readings are new', () => {
-  const tenMinutes = { speedMetresPerSecond: 4.3, directionDegrees: 160, coversMs: 600_000 }
-  const summary = (change: Partial<typeof tenMinutes>, now = 0) => {
-    const figures = { ...noFigures, tenMinutes: { ...tenMinutes, ...change } }
-    const reading = measured(5, 160)
-    return windModel({ reading, receivedAt: 0, sensor: null, choices: firstChoices, figures }, now).summary
-  }
-  assert.equal(summary({}), 'Gentle breeze')
-  assert.equal(summary({ coversMs: 9750 }), null)
-  assert.equal(summary({}, 7000), 'Last reading 7 s ago')
-})
-
-describe('the figures beside the dial', () => {
+describe('the figures in the row', () => {
   const mean = {
     speedMetresPerSecond: 5.21,
     directionDegrees: 228.6,
-    coversMs: 119_750,
+    coversMs: 185_000,
   }
   const figures: WindFigures = {
     ...noFigures,
-    twoMinutes: mean,
-    tenMinutes: { ...mean, directionDegrees: null, coversMs: 185_000 },
+    tenMinutes: mean,
     gustMetresPerSecond: 8.37,
     spread: { directionDegrees: 359.8, deviationDegrees: 14.3 },
   }
+  const covering = (coversMs: number): WindFigures => ({ ...figures, tenMinutes: { ...mean, coversMs } })
 
   function shown(ageMs = 0, unit: 'M' | 'F' = 'M', of = figures) {
-    return figureModels(of, unit, ageMs).map(({ label, soFar, number, besideMore, beside }) => [
-      `${label} ${soFar}`.trim(),
-      number,
-      besideMore + beside,
-    ])
+    const { label, soFar, row } = figuresModel(of, unit, ageMs)
+    return { words: label + soFar, row: row.map(({ label, number }) => `${label} ${number ?? '–'}`) }
   }
 
-  test('each has its time; how much of it is covered is said once', () => {
-    assert.deepEqual(shown(), [
-      ['Mean, 2 min', '5.2', '229° SW'],
-      ['Mean, 10 min (so far 3 min)', '5.2', ''],
-      ['Gust, 10 min', '8.4', 'highest 3 s mean'],
-      ['Spread, 1 min', '±14°', '0° N'],
-    ])
+  test('have their time, and how much of it is covered, once', () => {
+    assert.deepEqual(shown(), {
+      words: 'Last 10 min, so far 3 min',
+      row: ['Gust 8.4', 'Mean 5.2', 'Spread, 1 min ±14°'],
+    })
+    assert.equal(shown(0, 'M', covering(599_000)).words, 'Last 10 min')
   })
 
   test('follow the unit', () => {
-    assert.deepEqual(
-      shown(0, 'F').map(([, number]) => number),
-      ['1026', '1026', '1648', '±14°'],
-    )
+    assert.deepEqual(shown(0, 'F').row, ['Gust 1648', 'Mean 1026', 'Spread, 1 min ±14°'])
   })
 
   test('figures whose time has passed are hidden', () => {
-    const numbers = (ageMs: number) => shown(ageMs).map(([, number]) => number)
-    assert.deepEqual(numbers(60_000), ['5.2', '5.2', '8.4', null])
-    assert.deepEqual(numbers(120_000), [null, '5.2', '8.4', null])
-    assert.deepEqual(numbers(600_000), [null, null, null, null])
+    assert.deepEqual(shown(60_000).row, ['Gust 8.4', 'Mean 5.2', 'Spread, 1 min –'])
+    assert.deepEqual(shown(600_000), {
+      words: 'Last 10 min',
+      row: ['Gust –', 'Mean –', 'Spread, 1 min –'],
+    })
   })
 
   test('before the first, there are names and no numbers', () => {
-    assert.deepEqual(
-      shown(0, 'M', noFigures).map(([label, number]) => [label, number]),
-      [
-        ['Mean, 2 min', null],
-        ['Mean, 10 min', null],
-        ['Gust, 10 min', null],
-        ['Spread, 1 min', null],
-      ],
-    )
+    assert.deepEqual(shown(0, 'M', noFigures), {
+      words: 'Last 10 min',
+      row: ['Gust –', 'Mean –', 'Spread, 1 min –'],
+    })
+  })
+
+  test('a few readings do not make a mean, but may make a gust', () => {
+    const young = shown(0, 'M', covering(9750))
+    assert.equal(young.words, 'Last 10 min, just begun')
+    assert.deepEqual(young.row.slice(0, 2), ['Gust 8.4', 'Mean –'])
   })
 
   test('count tens of seconds while below a minute', () => {
-    const young = { ...figures, tenMinutes: { ...mean, coversMs: 47_900 } }
-    assert.equal(shown(0, 'M', young)[1]?.[0], 'Mean, 10 min (so far 40 s)')
+    assert.equal(shown(0, 'M', covering(47_900)).words, 'Last 10 min, so far 40 s')
+  })
+})
+
+describe('the trail', () => {
+  const trailFor = (take: (history: WindHistory) => void, agoMs = 0) => {
+    const history = new WindHistory()
+    take(history)
+    return trailOf(history, startAt + agoMs)
+  }
+
+  test('has the directions of the last minute by their age in steps of 5 s, each once', () => {
+    const trail = trailFor((history) => {
+      for (const [agoMs, direction] of [
+        [60_000, 10],
+        [59_000, 20],
+        [5000, 359.7],
+        [4900, 90],
+        [250, 91.2],
+        [0, 90.4],
+      ] as const)
+        history.take(measured(5, direction), startAt - agoMs)
+    })
+    assert.equal(trail.length, 12)
+    assert.deepEqual(trail[0], [90, 91])
+    assert.deepEqual(trail[1], [0])
+    assert.deepEqual(trail[11], [20])
+    assert.equal(trail.flat().length, 4)
   })
 
-  test('a few readings do not make a mean', () => {
-    const young = { ...figures, twoMinutes: { ...mean, coversMs: 9750 } }
-    assert.deepEqual(shown(0, 'M', young)[0], ['Mean, 2 min', null, ''])
+  test('grows old without readings, until nothing is left', () => {
+    const take = (history: WindHistory) => history.take(measured(5, 90), startAt)
+    assert.deepEqual(trailFor(take, 30_000)[6], [90])
+    assert.deepEqual(trailFor(take, 60_000).flat(), [])
+  })
+
+  test('a calm and a fault leave none', () => {
+    const trail = trailFor((history) => {
+      history.take(calm(0.02), startAt - 1000)
+      history.take(fault, startAt)
+    })
+    assert.deepEqual(trail.flat(), [])
+  })
+
+  test('the history’s time goes on with the age of the newest reading', () => {
+    const { wind } = firstView('sse/2')
+    assert.equal(historyTimeAt(wind, 5000), 0)
+    assert.equal(historyTimeAt({ ...wind, takenAt: startAt, receivedAt: 4000 }, 5000), startAt + 1000)
+    assert.equal(historyTimeAt({ ...wind, takenAt: startAt, receivedAt: 6000 }, 5000), startAt)
   })
 })
 
@@ -209,16 +257,13 @@ describe('the dial', () => {
     return windModel(wind, now)
   }
 
-  test('measured: number, gust, pointer and spread', () => {
-    assert.deepEqual(dialModel(panelModel(measured(5.21, 229)), figures), {
-      word: null,
-      number: '5.3',
-      unit: 'm/s, 3 s mean',
-      gust: 'gust 8.4',
+  test('measured: pointer, spread and trail', () => {
+    assert.deepEqual(dialModel(panelModel(measured(5.21, 229)), figures, [[229]]), {
+      state: 'measured',
       directionDegrees: 229,
       spread: figures.spread,
+      trail: [[229]],
       isStale: false,
-      isFault: false,
     })
   })
 
@@ -234,45 +279,39 @@ describe('the dial', () => {
         const body = { ...reading, speedMetresPerSecond }
         const figures = statistics.figures(statistics.take(body, at).at)
         const wind = { reading: body, receivedAt: at, sensor: null, choices: firstChoices, figures }
-        const { number, gust } = dialModel(windModel(wind, at), figures)
-        if (gust === null) continue
+        const { speed, isMean } = windModel(wind, at)
+        const [gust] = figuresModel(figures, 'M', 0).row
+        if (!isMean) continue
         compared += 1
         assert.ok(
-          Number(number) <= Number(gust.replace('gust ', '')),
-          `${number} beside ${gust} at ${rateHz} Hz`,
+          Number(speed?.number) <= Number(gust?.number),
+          `${speed?.number} beside ${gust?.number} at ${rateHz} Hz`,
         )
       }
       assert.equal(compared > 0, rateHz > 0.25, `${compared} at ${rateHz} Hz`)
     }
   })
 
-  test('a single reading is shown as such, without a gust', () => {
+  test('a single reading is shown as such, without a gust in the sentence', () => {
     const single = { ...figures, threeSecondMetresPerSecond: null }
-    const model = dialModel(panelModel(measured(9.1, 229), 0, single), single)
-    assert.deepEqual([model.number, model.unit, model.gust], ['9.1', 'm/s', null])
+    const model = panelModel(measured(9.1, 229), 0, single)
+    assert.deepEqual([model.speed?.number, model.isMean], ['9.1', false])
+    assert.doesNotMatch(dialSentence(model, single), /gust|over/)
   })
 
-  test('calm: the word, the small speed, no pointer', () => {
-    const model = dialModel(panelModel(calm(0.03)), figures)
-    assert.deepEqual([model.word, model.number, model.directionDegrees], ['Calm', '0.0', null])
+  test('calm: no pointer; the last minute’s spread and trail remain', () => {
+    const model = dialModel(panelModel(calm(0.03)), figures, [[], [229]])
+    assert.deepEqual([model.directionDegrees, model.spread, model.trail], [null, figures.spread, [[], [229]]])
   })
 
-  test('a fault has no numbers', () => {
-    const model = dialModel(panelModel(fault), figures)
-    assert.deepEqual(
-      [model.word, model.number, model.gust, model.spread, model.directionDegrees],
-      ['Fault', null, null, null, null],
-    )
-    assert.equal(model.isFault, true)
+  test('a fault has no direction and no spread', () => {
+    const model = dialModel(panelModel(fault), figures, [])
+    assert.deepEqual([model.state, model.spread, model.directionDegrees], ['fault', null, null])
   })
 
-  test('stale: the last speed and direction, without current gust and spread', () => {
-    const model = dialModel(panelModel(measured(5.21, 229), 6000), figures)
-    assert.deepEqual(
-      [model.number, model.directionDegrees, model.gust, model.spread],
-      ['5.3', 229, null, null],
-    )
-    assert.equal(model.isStale, true)
+  test('stale: the last direction, without a current spread', () => {
+    const model = dialModel(panelModel(measured(5.21, 229), 6000), figures, [])
+    assert.deepEqual([model.directionDegrees, model.spread, model.isStale], [229, null, true])
   })
 
   test('as a sentence', () => {

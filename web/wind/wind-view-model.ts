@@ -1,13 +1,13 @@
 // View models of wind panel, figures and dial.
 
 import type { ReadingBody } from '../../app/shared/page-messages.ts'
-import { meanMs, type WindFigures, type WindMean } from '../../app/shared/wind-statistics.ts'
+import type { WindHistory } from '../../app/shared/wind-history.ts'
+import { meanMs, meanOf, type WindFigures } from '../../app/shared/wind-statistics.ts'
 import type { Axes } from '../../sensor/readings.ts'
 import { toMetresPerSecond, type WindUnit } from '../../sensor/wind-units.ts'
 import { unitShown, type WindView } from '../store.ts'
 import {
-  beaufortName,
-  compassLetters,
+  beaufort,
   compassPoint,
   faultSentence,
   formatTime,
@@ -21,6 +21,10 @@ import {
 } from './wind-words.ts'
 
 export type WindModel = ReturnType<typeof windModel>
+
+const minuteMs = 60_000
+/** Fewer readings do not make a mean. */
+const minCoveredMs = 10_000
 
 /** `now`: ms since the epoch. `isConnected`: whether readings can arrive. */
 export function windModel(
@@ -38,21 +42,27 @@ export function windModel(
   const speed = state === 'fault' ? null : (mean ?? reading?.speedMetresPerSecond ?? null)
   const direction = state === 'measured' ? (reading?.directionDegrees ?? null) : null
   const sensorTrouble = sensor && sensor.state !== 'connected' ? sensor.sentence : null
+  const tenMinutes = tenMinuteMean(figures)
   const fault = reading?.state === 'fault' ? faultSentence(reading.status) : null
   return {
     state,
     /** Replaces the speed; null when it is shown. */
-    word: { none: '–', fault: 'Fault', calm: 'Calm', measured: null }[state],
+    word: { none: '–', fault: 'Fault', calm: null, measured: null }[state],
     speed: speed === null ? null : quantityIn(unit, speed),
     /** A mean over 3 s; false for a single reading. */
     isMean: mean !== null,
     /** The wind's origin in whole degrees. */
     directionDegrees: direction === null ? null : wholeDegrees(direction),
-    directionWords: direction === null ? withoutDirection[state] : `from the ${compassPoint(direction)}`,
+    directionWords: direction === null ? withoutDirection[state] : `From the ${compassPoint(direction)}`,
     isStale: isOld,
     unit,
-    /** The age of an old reading; else the ten minutes' mean as a word; null while there is none. */
-    summary: isOld ? `Last reading ${formatTime(ageMs)} ago` : forceOf(figures.tenMinutes),
+    /** Of a stale reading; null for a fresh one. */
+    ageWords: isOld ? `${formatTime(ageMs)} ago` : null,
+    /**
+     * The Beaufort force of the ten-minute mean, of which the scale is defined, and not of the displayed
+     * speed; of a shorter mean while readings cover less. Null for a stale reading.
+     */
+    force: tenMinutes && !isOld ? beaufort(tenMinutes.speedMetresPerSecond) : null,
     /** A sentence, constant while the problem lasts; null if there is none. */
     trouble: sensorTrouble ?? (isOld && isConnected ? staleSentence : isOld ? null : fault),
     source: reading?.source ?? sensor?.source ?? null,
@@ -61,13 +71,10 @@ export function windModel(
   }
 }
 
-const forceOf = (mean: WindMean | null) =>
-  mean && mean.coversMs >= minCoveredMs ? beaufortName(mean.speedMetresPerSecond) : null
-
 const withoutDirection = {
   none: 'No reading yet',
   fault: 'No measurement',
-  calm: 'Too light for a direction',
+  calm: 'Calm: too light for a direction',
   measured: 'No direction',
 }
 
@@ -87,90 +94,77 @@ function formatAxes({ u, v }: Axes, sentUnit: WindUnit, unit: WindUnit): string 
   return `${parts} ${units[unit].symbol}`
 }
 
-export interface FigureModel extends Quantity {
-  readonly label: string
-  /** Such as `(so far 9 min)`; empty once the span is full. */
-  readonly soFar: string
-  /** Below the number, abbreviated and spoken; may be empty. `besideMore` begins it where there is room. */
-  readonly besideMore: string
-  readonly beside: string
-  readonly spokenBeside: string
+/** Null while too few readings make a mean. */
+function tenMinuteMean({ tenMinutes }: WindFigures) {
+  return tenMinutes && tenMinutes.coversMs >= minCoveredMs ? tenMinutes : null
 }
 
-const spreadMs = 60_000
-const minCoveredMs = 10_000
+export interface FigureModel extends Quantity {
+  readonly label: string
+}
 
 /** `ageMs`: the newest reading's age; hides figures whose whole span is older. */
-export function figureModels(figures: WindFigures, unit: WindUnit, ageMs: number): readonly FigureModel[] {
-  const { twoMinutes, tenMinutes } = meanMs
-  const gust = ageMs < tenMinutes ? figures.gustMetresPerSecond : null
-  const spread = ageMs < spreadMs ? figures.spread : null
-  const meanModel = (figure: WindMean | null, spanMs: number) => {
-    // Too few readings for a mean.
-    const mean = figure && ageMs < spanMs && figure.coversMs >= minCoveredMs ? figure : null
-    return {
-      label: `Mean, ${formatTime(spanMs)}`,
-      // Said once: the others cover as much, or their whole time.
-      soFar: spanMs === tenMinutes ? formatSoFar(mean, spanMs) : '',
-      ...quantityIn(unit, mean?.speedMetresPerSecond ?? null),
-      ...directionBeside(mean?.directionDegrees ?? null, 'from'),
-    }
-  }
-  return [
-    meanModel(figures.twoMinutes, twoMinutes),
-    meanModel(figures.tenMinutes, tenMinutes),
+export function figuresModel(figures: WindFigures, unit: WindUnit, ageMs: number) {
+  const isWithin = ageMs < meanMs
+  const mean = isWithin ? tenMinuteMean(figures) : null
+  const spread = ageMs < minuteMs ? figures.spread : null
+  const row: readonly FigureModel[] = [
+    { label: 'Gust', ...quantityIn(unit, isWithin ? figures.gustMetresPerSecond : null) },
+    { label: 'Mean', ...quantityIn(unit, mean?.speedMetresPerSecond ?? null) },
     {
-      label: `Gust, ${formatTime(tenMinutes)}`,
-      soFar: '',
-      ...quantityIn(unit, gust),
-      besideMore: gust === null ? '' : 'highest ',
-      beside: gust === null ? '' : '3 s mean',
-      spokenBeside: gust === null ? '' : 'highest mean over 3 seconds',
-    },
-    {
-      label: `Spread, ${formatTime(spreadMs)}`,
-      soFar: '',
+      label: 'Spread, 1 min',
       number: spread && `±${Math.round(spread.deviationDegrees)}°`,
       unit: '',
       spokenUnit: '',
-      ...directionBeside(spread?.directionDegrees ?? null, 'about'),
     },
   ]
-}
-
-function directionBeside(directionDegrees: number | null, preposition: string) {
-  if (directionDegrees === null) return { besideMore: '', beside: '', spokenBeside: '' }
-  const degrees = wholeDegrees(directionDegrees)
   return {
-    besideMore: '',
-    beside: `${degrees}° ${compassLetters(degrees)}`,
-    spokenBeside: `${preposition} ${degrees} degrees, ${compassPoint(degrees)}`,
+    label: `Last ${formatTime(meanMs)}`,
+    /** Such as `, so far 9 min`; empty once the readings cover the span. */
+    soFar: isWithin ? formatSoFar(figures) : '',
+    row,
   }
 }
 
-function formatSoFar(mean: WindMean | null, spanMs: number): string {
-  if (!mean || mean.coversMs > 0.95 * spanMs) return ''
+function formatSoFar({ tenMinutes: mean }: WindFigures): string {
+  if (!mean || mean.coversMs > 0.95 * meanMs) return ''
+  if (mean.coversMs < minCoveredMs) return ', just begun'
   // Tens of seconds stay readable.
-  return `(so far ${formatTime(Math.floor(mean.coversMs / 10_000) * 10_000)})`
+  return `, so far ${formatTime(Math.floor(mean.coversMs / 10_000) * 10_000)}`
+}
+
+/** The time of the history at `now`: the newest reading's timestamp plus its age; ms. */
+export function historyTimeAt({ takenAt, receivedAt }: WindView, now: number): number {
+  return takenAt === null || receivedAt === null ? 0 : takenAt + Math.max(0, now - receivedAt)
+}
+
+/** Steps in which the trail fades. */
+const trailSteps = 12
+
+/**
+ * The directions of the last minute's readings, in whole degrees, by age in steps of 5 s; newest first.
+ * `nowAt`: in history time, ms.
+ */
+export function trailOf(history: Pick<WindHistory, 'since'>, nowAt: number): readonly (readonly number[])[] {
+  const steps = Array.from({ length: trailSteps }, () => new Set<number>())
+  for (const { lastAt, sums } of history.since(nowAt - minuteMs, true)) {
+    const { directionDegrees } = meanOf(sums)
+    const step = Math.max(0, Math.floor(((nowAt - lastAt) / minuteMs) * trailSteps))
+    if (directionDegrees !== null) steps[step]?.add(wholeDegrees(directionDegrees))
+  }
+  return steps.map((step) => [...step])
 }
 
 export type DialModel = ReturnType<typeof dialModel>
 
-/** An old reading keeps its number and direction; a missing direction is never shown as north. */
-export function dialModel(wind: WindModel, { gustMetresPerSecond: gust, spread }: WindFigures) {
-  const { state, word, speed, isMean, directionDegrees, isStale, unit } = wind
+/** An old reading keeps its direction; a missing direction is never shown as north. */
+export function dialModel(
+  { state, directionDegrees, isStale }: WindModel,
+  { spread }: WindFigures,
+  trail: ReturnType<typeof trailOf>,
+) {
   const isLive = !isStale && (state === 'measured' || state === 'calm')
-  return {
-    word,
-    number: speed?.number ?? null,
-    unit: speed && (isMean ? `${speed.unit}, 3 s mean` : speed.unit),
-    /** Such as "gust 8.4"; null also beside a single reading, which may exceed it. */
-    gust: isLive && isMean && gust !== null ? `gust ${speedIn(unit, gust)}` : null,
-    directionDegrees,
-    spread: isLive ? spread : null,
-    isStale,
-    isFault: state === 'fault',
-  }
+  return { state, directionDegrees, spread: isLive ? spread : null, trail, isStale }
 }
 
 export function dialSentence(wind: WindModel, { gustMetresPerSecond, spread }: WindFigures): string {
@@ -179,7 +173,7 @@ export function dialSentence(wind: WindModel, { gustMetresPerSecond, spread }: W
   if (state === 'fault') return 'Wind dial: no measurement, the sensor reports a fault.'
   const parts = [
     state === 'calm' ? 'calm' : `${speed?.number} ${speed?.spokenUnit}${isMean ? ' over 3 seconds' : ''}`,
-    directionDegrees !== null && `${directionWords}, ${directionDegrees} degrees`,
+    directionDegrees !== null && `${directionWords.toLowerCase()}, ${directionDegrees} degrees`,
     isMean && gustMetresPerSecond !== null && `gust ${speedIn(unit, gustMetresPerSecond)}`,
     spread && `swinging ${wholeDegrees(spread.deviationDegrees)} degrees to either side`,
   ]

@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
-  beaufortName,
-  compassLetters,
+  beaufort,
   compassPoint,
   faultSentence,
   formatTime,
@@ -26,10 +25,6 @@ test('changes halfway between two points, including north', () => {
   assert.equal(compassPoint(348), 'north-north-west')
   assert.equal(compassPoint(349), 'north')
   assert.equal(compassPoint(359), 'north')
-})
-
-test('letters match the words', () => {
-  assert.deepEqual([0, 45, 202, 337].map(compassLetters), ['N', 'NE', 'SSW', 'NNW'])
 })
 
 test('degrees are rounded within the circle', () => {
@@ -55,11 +50,11 @@ test('10 m/s in every unit', () => {
 })
 
 test('a reading is stale after five seconds', () => {
-  assert.equal(isStale(4999), false)
+  for (const ageMs of [-20, 0, 240, 4999]) assert.equal(isStale(ageMs), false)
   assert.equal(isStale(5000), true)
 })
 
-test('tells a time in its largest whole unit', () => {
+test('times are in the largest whole unit', () => {
   assert.deepEqual([5000, 59_999, 60_000, 3_600_000, 90_000_000].map(formatTime), [
     '5 s',
     '59 s',
@@ -69,16 +64,19 @@ test('tells a time in its largest whole unit', () => {
   ])
 })
 
-test('names the wind by the Beaufort scale, at its limits', () => {
-  assert.deepEqual([0, 0.29, 0.3, 5.4, 5.5, 32.6, 32.7].map(beaufortName), [
-    'Calm',
-    'Calm',
-    'Light air',
-    'Gentle breeze',
-    'Moderate breeze',
-    'Violent storm',
-    'Hurricane',
-  ])
+test('the forces of the Beaufort scale begin at their tenths', () => {
+  const lowest = [0.3, 1.6, 3.4, 5.5, 8, 10.8, 13.9, 17.2, 20.8, 24.5, 28.5, 32.7]
+  assert.deepEqual(
+    lowest.flatMap((speed) => [beaufort(speed - 0.06).force, beaufort(speed).force]),
+    lowest.flatMap((_, index) => [index, index + 1]),
+  )
+  assert.deepEqual(beaufort(0), { force: 0, name: 'Calm' })
+  assert.deepEqual(beaufort(60), { force: 12, name: 'Hurricane' })
+  // 3.3 and 3.4 m/s are the ends of two forces: what lies between belongs to the nearer.
+  assert.deepEqual(
+    [3.34, 3.36].map((speed) => beaufort(speed).name),
+    ['Light breeze', 'Gentle breeze'],
+  )
 })
 
 test('names the faulty axis', () => {

@@ -28,13 +28,6 @@ export function compassPoint(degrees: number): string {
   return points[Math.round(wholeTurn(degrees) / 22.5) % points.length] ?? 'north'
 }
 
-/** Such as `SSW`. */
-export function compassLetters(degrees: number): string {
-  return compassPoint(degrees)
-    .replace(/(\w)\w*-?/g, '$1')
-    .toUpperCase()
-}
-
 /** 0 to 359, like a sensor's. */
 export function wholeDegrees(degrees: number): number {
   return Math.round(degrees) % 360
@@ -67,6 +60,32 @@ export function speedIn(unit: WindUnit, metresPerSecond: number): string {
   return speedDigits(fromMetresPerSecond(metresPerSecond, unit), unit)
 }
 
+/** The Beaufort scale (WMO-No. 8, I, 5): the lowest speed of each force from 1 on, m/s, and its name. */
+const forces: readonly (readonly [lowestMetresPerSecond: number, name: string])[] = [
+  [0.3, 'Light air'],
+  [1.6, 'Light breeze'],
+  [3.4, 'Gentle breeze'],
+  [5.5, 'Moderate breeze'],
+  [8, 'Fresh breeze'],
+  [10.8, 'Strong breeze'],
+  [13.9, 'Near gale'],
+  [17.2, 'Gale'],
+  [20.8, 'Strong gale'],
+  [24.5, 'Storm'],
+  [28.5, 'Violent storm'],
+  [32.7, 'Hurricane'],
+]
+
+/**
+ * The Beaufort force, 0 to 12, of a mean speed over 10 minutes at a height of 10 m: a single reading
+ * or a shorter mean has none. The scale's limits are in tenths, to which the speed is rounded.
+ */
+export function beaufort(metresPerSecond: number): { readonly force: number; readonly name: string } {
+  const tenths = Math.round(metresPerSecond * 10) / 10
+  const force = forces.filter(([lowest]) => tenths >= lowest).length
+  return { force, name: forces[force - 1]?.[1] ?? 'Calm' }
+}
+
 /** Rounded: the sensor's hundredths only flicker. */
 export function speedDigits(speed: number, unit: WindUnit): string {
   return speed.toFixed(unit === 'F' ? 0 : 1)
@@ -84,27 +103,6 @@ export function isStale(ageMs: number): boolean {
  * sensor.
  */
 export const staleSentence = `No reading for ${formatTime(staleAfterMs)}: the connection to the sensor is lost.`
-
-/** The Beaufort scale: upper limits of a ten-minute mean, m/s (WMO-No. 8, volume I, chapter 5, table 5.1). */
-const beaufortScale: readonly (readonly [below: number, name: string])[] = [
-  [0.3, 'Calm'],
-  [1.6, 'Light air'],
-  [3.4, 'Light breeze'],
-  [5.5, 'Gentle breeze'],
-  [8, 'Moderate breeze'],
-  [10.8, 'Fresh breeze'],
-  [13.9, 'Strong breeze'],
-  [17.2, 'Near gale'],
-  [20.8, 'Gale'],
-  [24.5, 'Strong gale'],
-  [28.5, 'Storm'],
-  [32.7, 'Violent storm'],
-]
-
-/** Such as `Gentle breeze`. */
-export function beaufortName(metresPerSecond: number): string {
-  return beaufortScale.find(([below]) => metresPerSecond < below)?.[1] ?? 'Hurricane'
-}
 
 /** In the largest whole unit: `12 s`, `3 min`, `2 h`, `more than a day`. */
 export function formatTime(ms: number): string {
