@@ -48,8 +48,8 @@ try {
 function isTaken(error: unknown): error is Error {
   const cause: unknown = error instanceof Error ? error.cause : null
   if (!(cause instanceof Error)) return false
-  const { code, errcode } = { code: undefined, errcode: undefined, ...cause }
-  return code === 'EADDRINUSE' || errcode === busy
+  const isPort = 'code' in cause && cause.code === 'EADDRINUSE'
+  return isPort || ('errcode' in cause && cause.errcode === busy)
 }
 
 function forSecondServer({ message }: Error): Error {

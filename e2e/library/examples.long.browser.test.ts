@@ -419,29 +419,26 @@ const [one, other] = docs.map((doc) => {
   return new EditorView(document.body, { state: EditorState.create({ schema, plugins }) })
 })
 const type = (view, text, at) => view.dispatch(view.state.tr.insertText(text, at))
-// y-prosemirror shows a document in the next turn.
-const soon = () => new Promise((resolve) => setTimeout(resolve))
-const told = []
-const tell = () => told.push([one, other].map((view) => {
-  const commented = commentsOn(view).map(({ from, to, words }) => view.state.doc.textBetween(from, to) + ': ' + words)
-  return view.state.doc.textContent + ' | ' + commented
-}))
+const told = (view) => view.state.doc.textContent + ' | ' + commentsOn(view).map(
+  ({ from, to, words }) => view.state.doc.textBetween(from, to) + ': ' + words)
+/** Resolves once both tell this. */
+const untilTold = async (expected) => {
+  while ([one, other].some((view) => told(view) !== expected)) await new Promise(requestAnimationFrame)
+}
 globalThis.run = async () => {
-  await soon()
+  // y-prosemirror shows its document some time after the view is made.
+  await untilTold(' | ')
   type(one, 'one two three', 1)
   const old = new Y.Doc()
   Y.applyUpdate(old, Y.encodeStateAsUpdate(docs[0]))
   addComment(one, 5, 8, 'why?')
+  await untilTold('one two three | two: why?')
   type(other, 'zero ', 1)
-  await soon()
-  tell()
+  await untilTold('zero one two three | two: why?')
   restoreIn(one, old)
-  await soon()
-  tell()
+  await untilTold('one two three | two: why?')
   undo(one.state)
-  await soon()
-  tell()
-  return told
+  await untilTold('zero one two three | two: why?')
 }`
 
 test('in ProseMirror a comment keeps its words while an earlier version is restored, and that undone', async () => {
@@ -463,16 +460,8 @@ test('in ProseMirror a comment keeps its words while an earlier version is resto
   const { page, close } = await openEditingPage('chromium', address)
   opened.defer(close)
   await page.addScriptTag({ content: outputFiles[0]?.text ?? '' })
-  const told = await page.evaluate(() =>
-    (globalThis as typeof globalThis & { run: () => Promise<string[][]> }).run(),
-  )
-  const later = 'zero one two three | two: why?'
-  const earlier = 'one two three | two: why?'
-  assert.deepEqual(told, [
-    [later, later],
-    [earlier, earlier],
-    [later, later],
-  ])
+  // Ends once each step is shown in both.
+  await page.evaluate(() => (globalThis as typeof globalThis & { run: () => Promise<void> }).run())
 })
 
 describe('editors', { concurrency: 4 }, () => {

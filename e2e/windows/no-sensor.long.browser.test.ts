@@ -51,22 +51,28 @@ function shown() {
   return { words, axes, wind: part?.textContent ?? '' }
 }
 
-for (const view of ['wind'])
-  test(`the view ${view} says that there is no sensor and how to get one, and shows no empty axes`, async () => {
-    const window = await open(view)
-    const { words, axes, wind } = await window.run(shown)
-    assert.match(words ?? 'nothing', /no wind sensor/i)
-    for (const way of [
-      '--sensor-source simulated',
-      'npm run sensor -- --list',
-      '--sensor-source serial --sensor-path',
-      '--sensor-source recorded --sensor-file',
-    ])
-      assert.ok(words?.includes(way), way)
-    assert.equal(axes, 0)
-    assert.doesNotMatch(wind, /12\.0|No reading/)
-    await window.close()
-  })
+test('the view of the wind says that there is no sensor and how to get one, and shows no empty axes', async () => {
+  const window = await open('wind')
+  const { words, axes, wind } = await window.run(shown)
+  assert.match(words ?? 'nothing', /no wind sensor/i)
+  for (const way of [
+    '--sensor-source simulated',
+    'npm run sensor -- --list',
+    '--sensor-source serial --sensor-path',
+    '--sensor-source recorded --sensor-file',
+  ])
+    assert.ok(words?.includes(way), way)
+  assert.equal(axes, 0)
+  assert.doesNotMatch(wind, /12\.0|No reading/)
+  await window.close()
+})
+
+test('beside the text there is nothing about the wind', async () => {
+  const window = await open('write')
+  assert.equal((await window.run(shown)).wind, '')
+  assert.equal(await window.run(() => document.querySelector('.desk-beside') === null), true)
+  await window.close()
+})
 
 test('the terminal says the same', async () => {
   const flags = ['--sensor-source', 'none', '--storage', 'memory', '--port', '0', '--http1-port', '0']

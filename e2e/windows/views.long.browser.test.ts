@@ -215,6 +215,21 @@ test('by keyboard, a panel that closes returns to its button', async () => {
   assert.equal(await window.run(() => document.activeElement?.className), 'connection-button row')
 })
 
+test('in a narrow window the menu has no “New window”, and is used by keyboard', async () => {
+  const window = await openView('channel=narrow')
+  await window.resize(520, 700)
+  await window.run(() => document.querySelector<HTMLElement>('.menu-button')?.focus())
+  await window.press('Enter')
+  const focused = () => document.activeElement?.textContent
+  await until(async () => (await window.run(focused)) === 'Documents…', 'the first item has no focus')
+  for (const item of ['Print…', 'Export as Markdown']) {
+    await window.press('ArrowUp')
+    assert.equal(await window.run(focused), item)
+  }
+  await window.press('Home')
+  assert.equal(await window.run(focused), 'Documents…')
+})
+
 test('“New window” asks for a window, in this one’s mode and of its size', async () => {
   const window = await openView('channel=opened')
   await window.run(switchMode, 'polling/2')

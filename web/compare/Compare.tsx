@@ -40,54 +40,12 @@ import { asLinked, fragmentOf, resultIn } from './result-link.ts'
 import { compare, countStreams, type MeasuringParts, measureTurn, type Progress } from './runner.ts'
 import '../styles/panels.css'
 
-export function Compare({ store, actions, start }: PageProps) {
+export function Compare(page: PageProps) {
+  const { store, actions, start } = page
   const linked = useLinkedResult()
-  const [progress, setProgress] = useState<Progress | null>(null)
-  const [finished, setFinished] = useState<Finished | null>(null)
-  const [failure, setFailure] = useState<string | null>(null)
-  const stopping = useRef<AbortController | null>(null)
+  const { progress, finished, failure, run, stop } = useComparison(page)
   const panel = useRef<HTMLDivElement>(null)
-  useEffect(() => () => stopping.current?.abort(), [])
-
   const offered = offeredModes(start)
-
-  async function run(): Promise<void> {
-    linked.leave()
-    setFailure(null)
-    setFinished(null)
-    const ending = new AbortController()
-    stopping.current = ending
-    const { signal } = ending
-    try {
-      const parts = measuringParts(start, store, actions.browser)
-      const plan = planAsked(location.search)
-      const rounds = await compare({
-        modes: offered,
-        plan,
-        timers: browserTimers,
-        random: Math.random,
-        visibility,
-        signal,
-        onProgress: setProgress,
-        measure: (mode, until) => measureTurn(mode, plan, parts, until),
-      })
-      if (rounds.length > 0) {
-        const result = asLinked({
-          at: browserTimers.now(),
-          browser: formatBrowser(),
-          rows: rowsOf(rounds, offered),
-        })
-        keepMedians(() => localStorage, mediansIn(result))
-        setFinished({ result, rounds })
-      }
-    } catch (error) {
-      setFailure(`The comparison failed: ${error instanceof Error ? error.message : error}`)
-    } finally {
-      stopping.current = null
-      setProgress(null)
-    }
-  }
-
   const rounds = progress ? [...progress.rounds, progress.current] : (finished?.rounds ?? [])
   const rows = linked.result?.rows ?? finished?.result.rows ?? rowsOf(rounds, offered)
   const hasResult = linked.result !== null || finished !== null
@@ -126,14 +84,17 @@ export function Compare({ store, actions, start }: PageProps) {
           </button>
         )}
         {progress ? (
-          <button type="button" className="button" onClick={() => stopping.current?.abort()}>
+          <button type="button" className="button" onClick={stop}>
             Stop
           </button>
         ) : (
           <button
             type="button"
             className={`button comparison-start ${finished ? '' : 'primary-button'}`}
-            onClick={run}
+            onClick={() => {
+              linked.leave()
+              void run()
+            }}
           >
             {hasResult ? (linked.result ? 'Measure here' : 'Again') : 'Start'}
           </button>
@@ -168,6 +129,57 @@ export function Compare({ store, actions, start }: PageProps) {
       </div>
     </div>
   )
+}
+
+/**
+ * A comparison in this window: running (`progress`), finished, failed (a sentence), or none of them before the first
+ * one. It ends with the view.
+ */
+function useComparison({ store, actions, start }: PageProps) {
+  const [progress, setProgress] = useState<Progress | null>(null)
+  const [finished, setFinished] = useState<Finished | null>(null)
+  const [failure, setFailure] = useState<string | null>(null)
+  const stopping = useRef<AbortController | null>(null)
+  useEffect(() => () => stopping.current?.abort(), [])
+
+  async function run(): Promise<void> {
+    setFailure(null)
+    setFinished(null)
+    const ending = new AbortController()
+    stopping.current = ending
+    const { signal } = ending
+    const offered = offeredModes(start)
+    try {
+      const parts = measuringParts(start, store, actions.browser)
+      const plan = planAsked(location.search)
+      const rounds = await compare({
+        modes: offered,
+        plan,
+        timers: browserTimers,
+        random: Math.random,
+        visibility,
+        signal,
+        onProgress: setProgress,
+        measure: (mode, until) => measureTurn(mode, plan, parts, until),
+      })
+      if (rounds.length > 0) {
+        const result = asLinked({
+          at: browserTimers.now(),
+          browser: formatBrowser(),
+          rows: rowsOf(rounds, offered),
+        })
+        keepMedians(() => localStorage, mediansIn(result))
+        setFinished({ result, rounds })
+      }
+    } catch (error) {
+      setFailure(`The comparison failed: ${error instanceof Error ? error.message : error}`)
+    } finally {
+      stopping.current = null
+      setProgress(null)
+    }
+  }
+
+  return { progress, finished, failure, run, stop: () => stopping.current?.abort() }
 }
 
 const Sentences = ({ sentence, reason }: ReturnType<typeof formatAdvice>) => (

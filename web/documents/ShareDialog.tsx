@@ -56,7 +56,8 @@ export function ShareDialog({ store, start, onClose }: DialogProps) {
       {failure !== null && <p role="alert">{failure}</p>}
       {link !== null && <CopyLink link={link} />}
       <p className="dialog-note">{noteFor({ isOpen, may, mayWrite, expiresAt })}</p>
-      {link !== null && (isThisComputer(link) ? <OnlyHere /> : <QrCode text={link} />)}
+      {link !== null &&
+        (isThisComputer(link) ? <OnlyHere isShared={networkOrigin !== null} /> : <QrCode text={link} />)}
     </Dialog>
   )
 }
@@ -108,13 +109,19 @@ function noteFor({ isOpen, may, mayWrite, expiresAt }: Noted): string {
   return `Until ${timeOfDay(expiresAt, browserTimers.now())} anyone who opens it can ${verb} this document.`
 }
 
-const isThisComputer = (link: string) => /^https:\/\/(localhost|127\.|\[::1\])/.test(link)
+const isThisComputer = (link: string) => /^(localhost|127\.[\d.]+|\[::1\])$/.test(new URL(link).hostname)
 
-function OnlyHere() {
+/** `isShared`: other devices reach the server, by another link. */
+function OnlyHere({ isShared }: { readonly isShared: boolean }) {
   return (
     <p className="share-here">
-      This link works only on this computer. To let other devices in, start the server with{' '}
-      <code>npm start -- --invite</code>.
+      This link works only on this computer.
+      {!isShared && (
+        <>
+          {' '}
+          To let other devices in, start the server with <code>npm start -- --invite</code>.
+        </>
+      )}
     </p>
   )
 }

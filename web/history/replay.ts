@@ -74,6 +74,8 @@ export class Replay {
   readonly #newest = createDocument()
   #shown = createDocument()
   #shownVersion = 0
+  /** The version with which others are compared, while they are shown one after the other. */
+  #compared: { readonly version: number; readonly lines: readonly Line[] } | null = null
 
   /** The number of the newest version. */
   get newest(): number {
@@ -184,9 +186,6 @@ export class Replay {
     const lines = linesOf(text)
     return { lines, segments: this.#segmentsOf(text, lines, new Marks(before, lines)) }
   }
-
-  /** The version with which others are compared, while they are shown one after the other. */
-  #compared: { readonly version: number; readonly lines: readonly Line[] } | null = null
 
   #linesAt(version: number): readonly Line[] {
     if (this.#compared?.version !== version) {

@@ -10,7 +10,7 @@ import {
   useRef,
   useState,
 } from 'react'
-import { dropKeptSelection, focusByKey, keepFocus, keepSelection } from './hooks.ts'
+import { dropKeptSelection, focusByKey, itemsIn, keepFocus, keepSelection } from './hooks.ts'
 
 /**
  * A popup opened by a button; closed by Escape and when the focus leaves it. `button` and `popup`:
@@ -70,30 +70,19 @@ interface MenuProps {
   readonly listClass: string
   /** Content of the button. */
   readonly shown: ReactNode
-  readonly title?: string | undefined
   readonly describedBy?: string
   /** Called only while it is open. Items have a `role` that begins with `menuitem`. */
   readonly children: (close: () => void) => ReactNode
 }
 
 /**
- * WAI-ARIA Authoring Practices, "Menu Button Pattern". Opens at its checked item, or at the first.
+ * WAI-ARIA Authoring Practices, "Menu Button Pattern". Opens at its first item.
  */
-export function Menu({
-  label,
-  className,
-  buttonClass,
-  listClass,
-  shown,
-  title,
-  describedBy,
-  children,
-}: MenuProps) {
+export function Menu({ label, className, buttonClass, listClass, shown, describedBy, children }: MenuProps) {
   const { isOpen, setOpen, close, button, popup } = usePopup()
   const menu = useRef<HTMLDivElement>(null)
   useEffect(() => {
-    const item = (which: string) => menu.current?.querySelector<HTMLElement>(`[role^=menuitem]${which}`)
-    if (isOpen) (item('[aria-checked=true]') ?? item(''))?.focus()
+    if (isOpen && menu.current) itemsIn(menu.current, '[role^=menuitem]')[0]?.focus()
   }, [isOpen])
   function openByArrow(event: KeyboardEvent): void {
     if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return
@@ -105,7 +94,6 @@ export function Menu({
       <button
         {...button}
         className={buttonClass}
-        title={title}
         aria-haspopup="menu"
         onMouseDown={(event) => {
           button.onMouseDown()

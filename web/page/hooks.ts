@@ -146,9 +146,13 @@ export function indexAfterKey(key: string, index: number, count: number): number
   return key === 'End' ? count - 1 : null
 }
 
+/** Without those that a narrow screen leaves out. */
+export const itemsIn = (element: Element, selector: string): readonly HTMLElement[] =>
+  [...element.querySelectorAll<HTMLElement>(selector)].filter((item) => item.checkVisibility())
+
 /** Focuses the item below an element that a key leads to; `key` defaults to the event's. */
 export function focusByKey(event: KeyboardEvent, selector: string, key = event.key): void {
-  const items = [...event.currentTarget.querySelectorAll<HTMLElement>(selector)]
+  const items = itemsIn(event.currentTarget, selector)
   const next = indexAfterKey(key, items.indexOf(document.activeElement as HTMLElement), items.length)
   if (next === null) return
   event.preventDefault()

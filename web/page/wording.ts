@@ -165,9 +165,11 @@ export function formatState(page: PageState): StateWords {
   if (!isOpen && outage === null) return state('opening', 'Connecting…', 'The page is being connected.')
   if (!isOpen) return state('waiting', 'Offline', outage ?? '')
   if (outbox.unstored > 0) return state('opening', 'Saving…', 'Your changes are on their way to the server.')
-  const seconds = Math.round((link.behindMs ?? 0) / 1000)
-  if ((link.behindMs ?? 0) >= behindFromMs)
+  const behindMs = link.behindMs ?? 0
+  if (behindMs >= behindFromMs) {
+    const seconds = Math.round(behindMs / 1000)
     return state('waiting', 'Behind', `This window shows what the server had ${seconds} seconds ago.`)
+  }
   if (!mayWrite) return state('open', 'Read only', 'This link lets you read the document, not change it.')
   return state('open', 'Saved', 'The server has stored every change in this window.')
 }

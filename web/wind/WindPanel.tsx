@@ -97,7 +97,7 @@ const Dial = memo(function Dial({ store, history }: Pick<HistoryProps, 'store' |
 
 /** Each line keeps its room when it is empty. */
 function Words({ model }: { model: WindModel }) {
-  const { word, speed, isMean, ageWords, force } = model
+  const { word, speed, isMean, ageWords, force, forceOf } = model
   return (
     <div className="wind-words">
       <p className="wind-speed">
@@ -117,7 +117,7 @@ function Words({ model }: { model: WindModel }) {
             <strong>{force.name}</strong>{' '}
             <span className="small">
               Beaufort {force.force}
-              <span className="wind-over">, 10 min mean</span>
+              <span className="wind-over">, {forceOf}</span>
             </span>
           </>
         )}

@@ -63,6 +63,8 @@ export function windModel(
      * speed; of a shorter mean while readings cover less. Null for a stale reading.
      */
     force: tenMinutes && !isOld ? beaufort(tenMinutes.speedMetresPerSecond) : null,
+    /** Of what the force is. */
+    forceOf: formatSoFar(figures) === '' ? '10 min mean' : 'mean so far',
     /** A sentence, constant while the problem lasts; null if there is none. */
     trouble: sensorTrouble ?? (isOld && isConnected ? staleSentence : isOld ? null : fault),
     source: reading?.source ?? sensor?.source ?? null,

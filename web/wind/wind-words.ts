@@ -60,7 +60,7 @@ export function speedIn(unit: WindUnit, metresPerSecond: number): string {
   return speedDigits(fromMetresPerSecond(metresPerSecond, unit), unit)
 }
 
-/** The Beaufort scale (WMO-No. 8, I, 5): the lowest speed of each force from 1 on, m/s, and its name. */
+/** The Beaufort scale (WMO-No. 8, part I, chapter 5): the lowest speed of each force from 1 on, m/s, and its name. */
 const forces: readonly (readonly [lowestMetresPerSecond: number, name: string])[] = [
   [0.3, 'Light air'],
   [1.6, 'Light breeze'],
@@ -77,8 +77,8 @@ const forces: readonly (readonly [lowestMetresPerSecond: number, name: string])[
 ]
 
 /**
- * The Beaufort force, 0 to 12, of a mean speed over 10 minutes at a height of 10 m: a single reading
- * or a shorter mean has none. The scale's limits are in tenths, to which the speed is rounded.
+ * The Beaufort force, 0 to 12, which is defined of a mean over 10 minutes at a height of 10 m. The scale's
+ * limits are in tenths, to which the speed is rounded.
  */
 export function beaufort(metresPerSecond: number): { readonly force: number; readonly name: string } {
   const tenths = Math.round(metresPerSecond * 10) / 10
