@@ -24,6 +24,7 @@ import { pageSchema, pageTasks } from './document/page-schema.ts'
 import { output } from './output.ts'
 import { pageChannels, pageRights, pageSenders } from './page-channels.ts'
 import { mountDocuments } from './routes/documents.ts'
+import { FirstLines } from './routes/first-view.ts'
 import { mountPage } from './routes/page.ts'
 import { type PageFiles, pageFiles } from './routes/page-files.ts'
 import { showRefusal } from './routes/refusal-page.ts'
@@ -207,6 +208,7 @@ function createPage({ crosswind, config, root, files, access, ports }: PageParts
     settings,
     networkOrigin: () => networkOrigin(config.host, ports[config.http] ?? ports['2']),
     files,
+    firstLines: new FirstLines(timers),
   })
   app.use(router.routes()).use(router.allowedMethods()).use(files.serve)
   return app

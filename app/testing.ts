@@ -66,7 +66,8 @@ export function stopClock(t: TestContext) {
   }
 }
 
-const page = '<!doctype html><script type="application/json" id="settings">null</script>'
+const page =
+  '<!doctype html><div id="crosswind"></div><script type="application/json" id="settings">null</script>'
 
 /** Settings that differ from `testConfig`, and the storage of a package. */
 export type ServerChange = Partial<Config> & { readonly sharedStorage?: SharedStorage }

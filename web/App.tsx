@@ -2,12 +2,12 @@
 
 import type { ComponentType } from 'react'
 import type { PageStart } from '../app/shared/page-messages.ts'
+import { type Part, type ViewName, viewNamed } from '../app/shared/views.ts'
 import { LateCode } from './late-code.ts'
 import { Header } from './page/Header.tsx'
 import { useMayWrite, useView } from './page/hooks.ts'
 import { Notices } from './page/Notices.tsx'
 import { LabTabs, Tabs } from './page/Tabs.tsx'
-import { type Part, type ViewName, viewNamed } from './page/views.ts'
 import type { HistoryProps } from './wind/History.tsx'
 import './styles/page.css'
 
@@ -46,7 +46,12 @@ const parts: Readonly<Record<Part, LateCode<ComponentType<AppProps>>>> = {
   monitor: new LateCode(async () => (await import('./monitor/Monitor.tsx')).Monitor),
 }
 
-/** Await before showing a view. Rejects if a part does not load. */
+/** Await before showing the first view, whose other parts may come later. */
+export async function loadMain(name: ViewName): Promise<void> {
+  await parts[viewNamed(name).parts[0]].load()
+}
+
+/** Await before showing another view. Rejects if a part does not load. */
 export async function loadView(name: ViewName): Promise<void> {
   await Promise.all(viewNamed(name).parts.map((part) => parts[part].load()))
 }

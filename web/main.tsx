@@ -5,25 +5,23 @@ import { createRoot } from 'react-dom/client'
 import { documentPath } from '../app/shared/document-api.ts'
 import type { PageStart } from '../app/shared/page-messages.ts'
 import { serviceWorkerPath } from '../app/shared/page-paths.ts'
+import { viewAsked } from '../app/shared/views.ts'
 import { openDraftDatabase } from '../client/drafts.ts'
 import { limitedStreams, sharedConnection, shareHere } from '../client/share.ts'
 import { browserTimers, newName } from '../client/transports.ts'
 import { nameUnder } from '../protocol/messages.ts'
-import { App, loadView } from './App.tsx'
+import { App, loadMain, loadView } from './App.tsx'
 import { importCode } from './documents/import-code.ts'
 import { EditingSession } from './editing-session.ts'
+import { inNextFrame } from './frames.ts'
 import { type KeptPage, keptPages, PageKeeper, registerServiceWorker } from './kept-pages.ts'
 import { loadCodeWhileServed } from './late-code.ts'
 import { PageActions } from './page/actions.ts'
 import { followKeyboard } from './page/keyboard.ts'
 import { overlaysCode } from './page/overlays-code.ts'
-import { viewAsked } from './page/views.ts'
 import { type BrowserKey, browserKey, modeAsked } from './page-session.ts'
 import { createStore, firstView, readChoices, readItem, type Store } from './store.ts'
 import { askForPast, createWindFeed, fillInPast } from './wind/wind-feed.ts'
-
-/** Null from the service worker, while the server is away. */
-const given: PageStart | null = JSON.parse(document.getElementById('settings')?.textContent ?? 'null')
 
 /** `keptAt`: null if the server answered. */
 type Opened = Pick<KeptPage, 'start'> & { readonly keptAt: number | null }
@@ -41,14 +39,41 @@ openDocument().catch(() =>
 )
 
 async function openDocument(): Promise<void> {
-  const opened = given ? { start: given, keptAt: null } : await readKept()
-  if (opened === null) return
-  const parts = await Promise.all([
+  // The script runs before the whole page is there; all that can be done without the settings is begun at once.
+  const parts = Promise.all([
     browserKey(database),
     query.has('record') ? import('./lab.ts') : null,
     traced ? import('../client/debug.ts') : null,
   ])
-  openPage(opened, ...parts)
+  // The page says so later if it does not load.
+  loadMain(viewAsked(location.search).name).catch(() => undefined)
+  const given = await readGiven()
+  const opened = given ? { start: given, keptAt: null } : await readKept()
+  if (opened === null) return
+  openPage(opened, ...(await parts))
+}
+
+/** Null from the service worker, while the server is away. */
+async function readGiven(): Promise<PageStart | null> {
+  const element = await parsed('settings')
+  return JSON.parse(element?.textContent ?? 'null')
+}
+
+/** Resolves once the parser has passed an element, or the page's end. */
+function parsed(id: string): Promise<HTMLElement | null> {
+  return new Promise((resolve) => {
+    const observer = new MutationObserver(look)
+    function look(): void {
+      const element = document.getElementById(id)
+      if (!element?.nextSibling && document.readyState === 'loading') return
+      observer.disconnect()
+      document.removeEventListener('readystatechange', look)
+      resolve(element)
+    }
+    observer.observe(document, { childList: true, subtree: true })
+    document.addEventListener('readystatechange', look)
+    look()
+  })
 }
 
 /** The server is away. Null, with a page that says so, if this browser has nothing to show. */
@@ -114,7 +139,7 @@ function openPage(
   addEventListener('popstate', () => void actions.followAddress())
 
   // First, so that the view's files load while the link opens.
-  const isLoaded = actions.load(view)
+  const isLoaded = loadMain(view)
   void session.open()
   if (lab && recorder)
     globalThis.window.crosswind = lab.createLabDoor(
@@ -130,15 +155,22 @@ function openPage(
   }
 
   followKeyboard(visualViewport, () => innerHeight, document.documentElement.style)
-  const root = document.getElementById('crosswind')
-  if (!root) throw new Error('The page has no element #crosswind to put the app in.')
-  isLoaded.finally(() =>
-    createRoot(root).render(
+  const element = document.getElementById('crosswind')
+  if (!element) throw new Error('The page has no element #crosswind to put the app in.')
+  const root = createRoot(element)
+  const show = () =>
+    root.render(
       <StrictMode>
         <App store={store} actions={actions} start={start} history={windFeed.history} />
       </StrictMode>,
-    ),
-  )
+    )
+  // What is beside the text comes after it.
+  isLoaded
+    .catch(() => undefined)
+    .finally(() => {
+      show()
+      inNextFrame(() => void actions.load(view).then(show))
+    })
 }
 
 /** Prepares the page for outages of its server, once it is open and its own files are loaded. */

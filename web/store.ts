@@ -1,13 +1,13 @@
 // The page's state: one immutable view of all that a window shows, its listeners, saved choices.
 
 import type { NamedVersion, ReadingBody, SensorBody } from '../app/shared/page-messages.ts'
+import type { ViewName } from '../app/shared/views.ts'
 import { noFigures, type WindFigures } from '../app/shared/wind-statistics.ts'
 import type { ConnectionState } from '../client/connect.ts'
 import type { OutboxState } from '../client/drafts.ts'
 import type { Share } from '../protocol/modes.ts'
 import { isWindUnit, type WindUnit } from '../sensor/wind-units.ts'
 import type { Person } from './editor/presence.ts'
-import type { ViewName } from './page/views.ts'
 
 export const historyMinutes = [1, 10, 60] as const
 export type HistoryMinutes = (typeof historyMinutes)[number]

@@ -9,7 +9,7 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 import { defineConfig, type Plugin } from 'vite'
 import { documentsPath } from '../app/shared/document-api.ts'
 import { keptPagesPrefix, offlinePath, serviceWorkerPath } from '../app/shared/page-paths.ts'
-import { type Part, views } from './page/views.ts'
+import { type Part, views } from '../app/shared/views.ts'
 
 /** The entry file of each part, which names its chunk. */
 const partFiles: Readonly<Record<Part, string>> = {
@@ -45,11 +45,13 @@ const preloadParts: Plugin = {
       const scripts = new Set(views.flatMap(({ parts }) => parts.flatMap(scriptsOf))).difference(common)
       return Array.from(scripts, (script) => {
         const showing = views.filter(({ parts }) => parts.some((part) => scriptsOf(part).includes(script)))
-        // The first view is the default, also without a name.
-        const names = showing.flatMap((view) => (view === views[0] ? [view.name, ''] : [view.name]))
         const how = script.endsWith('.css') ? { rel: 'preload', as: 'style' } : { rel: 'modulepreload' }
         const attrs = { ...how, crossorigin: true, href: `/${script}` }
-        return { tag: 'link', attrs: { ...attrs, 'data-views': names.join(',') }, injectTo: 'head' }
+        return {
+          tag: 'link',
+          attrs: { ...attrs, 'data-views': showing.map(({ name }) => name).join(',') },
+          injectTo: 'head',
+        }
       })
     },
   },

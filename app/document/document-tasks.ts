@@ -38,6 +38,12 @@ export const tasks = {
   /** Lines of a text sent by a program. */
   linesFrom: (type: TextType, text: string) => readers[type](text),
   textOf: (type: TextType, messages: Messages) => writers[type](linesIn(messages)),
+  /** The lines at the beginning, as HTML of at most so many characters, without styles, which the page's policy denies. */
+  firstLines: (messages: Messages, maxCharacters: number) =>
+    writeHtml(linesWithin(linesIn(messages), maxCharacters)).replaceAll(
+      / style="text-align: (\w+)"/g,
+      ' align="$1"',
+    ),
   /** The update in base64 that changes the document accordingly; null if nothing changes. */
   updateFor: (messages: Messages, rewriting: Rewriting) =>
     updateFrom(messages, (text) => changesFor(rewriting, text)),
@@ -45,6 +51,15 @@ export const tasks = {
   updateToPage: (messages: Messages, client: number) =>
     updateFrom(messages, (text) => changesBetween(linesOf(text), linesIn(messages)), client) ??
     encoded(Y.encodeStateAsUpdate(new Y.Doc())),
+}
+
+function linesWithin(lines: readonly Line[], maxCharacters: number): readonly Line[] {
+  let left = maxCharacters
+  const end = lines.findIndex((line) => {
+    left -= writeHtml([line]).length
+    return left < 0
+  })
+  return end < 0 ? lines : lines.slice(0, end)
 }
 
 const encoded = (update: Uint8Array) => Buffer.from(update).toString('base64')

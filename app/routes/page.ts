@@ -2,20 +2,33 @@
 
 import type Router from '@koa/router'
 import type { ParameterizedContext } from 'koa'
-import { estimateLength, formatCursor } from '../../protocol/messages.ts'
+import { estimateLength, formatCursor, isKind, type Message } from '../../protocol/messages.ts'
 import { isLoopback } from '../../scripts/addresses.ts'
 import { type Caller, type Crosswind, jsonPieces, type ReadableLog } from '../../server/index.ts'
+import { tagOf } from '../document/document-reader.ts'
+import type { PageTasks } from '../document/document-tasks.ts'
 import { admitChannel } from '../page-channels.ts'
 import { documentPath, documentsPath } from '../shared/document-api.ts'
 import { mainChannel, type PageSettings, type PageStart, windChannel } from '../shared/page-messages.ts'
 import { offlinePath } from '../shared/page-paths.ts'
+import { type ViewName, viewAsked, viewNamed } from '../shared/views.ts'
+import { type FirstLines, firstView } from './first-view.ts'
 import type { PageFiles } from './page-files.ts'
 import { pageHeaders } from './page-headers.ts'
 
-const placeholder = /(<script type="application\/json" id="settings">)null(<\/script>)/
+// Filled by the server.
+const emptyRoot = '<div id="crosswind"></div>'
+const emptySettings = '<script type="application/json" id="settings">null</script>'
 
 /** Needed only by these views; written by the build. */
 const preload = /<link rel="(?:module)?preload"[^>]* data-views="([^"]*)">\s*/g
+
+interface Opened {
+  readonly start: PageStart
+  /** The document's messages, and what changes with them. */
+  readonly own: readonly Message[]
+  readonly tag: string
+}
 
 interface PageParts {
   readonly crosswind: Pick<Crosswind, 'caller' | 'answer' | 'mustBeCurrent' | 'documentThreads'>
@@ -27,19 +40,20 @@ interface PageParts {
   /** Where other devices reach the server; null if they cannot. */
   readonly networkOrigin: () => string | null
   readonly files: Pick<PageFiles, 'page'>
+  readonly firstLines: FirstLines
 }
 
 export function mountPage(
   router: Router,
-  { crosswind, log, ports, settings, networkOrigin, files }: PageParts,
+  { crosswind, log, ports, settings, networkOrigin, files, firstLines }: PageParts,
 ): void {
   /** One snapshot: the stream resumes exactly after the content. */
-  async function startFor(channel: string, caller: Caller, hostname: string): Promise<PageStart> {
+  async function startFor(channel: string, caller: Caller, hostname: string): Promise<Opened> {
     crosswind.mustBeCurrent()
     const { messages, head } = await log().snapshot(new Set([channel, windChannel]))
     const mayWrite = caller.mayWrite(channel)
     const cursor = formatCursor(head)
-    return {
+    const start: PageStart = {
       ...settings(),
       channel,
       cursor,
@@ -48,6 +62,42 @@ export function mountPage(
       sessionEndsAt: caller.expiresAt,
       networkOrigin: isLoopback(hostname) ? networkOrigin() : null,
     }
+    const own = messages.filter((message) => message.channel === channel)
+    return { start, own, tag: tagOf(own, head) }
+  }
+
+  /** Everything that does not depend on the document goes first: the browser loads the page's files meanwhile. */
+  async function* partsOf(
+    html: string,
+    view: ViewName,
+    ctx: ParameterizedContext,
+    caller: Caller,
+    opened: Opened,
+  ) {
+    const { start, own, tag } = opened
+    const { channel } = start
+    const [top, rest] = split(html, emptyRoot)
+    if (rest !== null) {
+      yield top
+      const { stored } = crosswind.documentThreads<PageTasks>()
+      const [main, ...beside] = viewNamed(view).parts
+      const isDocument = main === 'document'
+      const first = firstView({
+        title: own.findLast((message) => isKind(message, 'title'))?.body.title || channel,
+        mayWrite: start.mayWrite && !queryOf(ctx).has('read'),
+        view,
+        lines: isDocument ? await firstLines.of(channel, own, tag, stored.for(caller.connection)) : null,
+        hasWind: start.hasSensor && beside.includes('wind'),
+      })
+      yield emptyRoot.replace('><', () => `>${first}<`)
+    }
+    const [middle, end] = split(rest ?? top, emptySettings)
+    yield middle
+    if (end === null) return
+    yield emptySettings.replace('null</script>', '')
+    // "<" in a setting or content could close the script element.
+    for (const piece of jsonPieces(start)) yield piece.replaceAll('<', '\\u003c')
+    yield `</script>${end}`
   }
 
   // The static file lacks the settings.
@@ -81,18 +131,21 @@ export function mountPage(
     // A browser would take even longer.
     if (!queryOf(ctx).has('open')) crosswind.documentThreads().stored.mustBeReadable(channel)
     caller.mustPace('Pages were requested faster than the server creates them')
-    const [start, { html, sources }] = await Promise.all([
+    const [opened, { html, sources }] = await Promise.all([
       startFor(channel, caller, ctx.hostname),
       files.page(),
     ])
-    const characters = start.messages.reduce((sum, { body }) => sum + estimateLength(body), html.length)
+    const characters = opened.start.messages.reduce(
+      (sum, { body }) => sum + estimateLength(body),
+      html.length,
+    )
     ctx.type = 'html'
     ctx.set({ ...pageHeaders(ctx.hostname, ports(), sources), 'Cache-Control': 'no-store' })
-    const view = queryOf(ctx).get('view') ?? ''
+    const view = viewAsked(ctx.search).name
     const shown = html.replaceAll(preload, (link, views: string) =>
       views.split(',').includes(view) ? link : '',
     )
-    crosswind.answer(ctx, characters, () => partsOf(shown, start))
+    crosswind.answer(ctx, characters, () => partsOf(shown, view, ctx, caller, opened))
   }
 }
 
@@ -101,11 +154,8 @@ const firstPage = ({ read }: Caller) => (read.includes('*') ? mainChannel : (rea
 const queryOf = ({ querystring }: Pick<ParameterizedContext, 'querystring'>) =>
   new URLSearchParams(querystring)
 
-function* partsOf(page: string, start: PageStart): Generator<string> {
-  const [whole = '', open = '', close = ''] = placeholder.exec(page) ?? []
-  const place = whole ? page.indexOf(whole) : page.length
-  yield page.slice(0, place) + open
-  // "<" in a setting or content could close the script element.
-  if (whole) for (const piece of jsonPieces(start)) yield piece.replaceAll('<', '\\u003c')
-  yield close + page.slice(place + whole.length)
+/** The text before and after the first `part`; all of it and null if there is none. */
+function split(text: string, part: string): readonly [before: string, after: string | null] {
+  const place = text.indexOf(part)
+  return place < 0 ? [text, null] : [text.slice(0, place), text.slice(place + part.length)]
 }

@@ -257,6 +257,28 @@ function testVersion(version: HttpVersion): void {
     assert.equal(answer.headers['x-content-type-options'], 'nosniff')
   })
 
+  test('the page shows the document’s title and text before its script runs', async () => {
+    const headers = { 'content-type': 'text/markdown' }
+    const put = await http.ask({
+      method: 'PUT',
+      path: '/api/documents/first?id=w9-7&from=w9',
+      headers,
+      body: 'one **two**',
+    })
+    put.body.resume()
+    const drawn =
+      /<h1[^>]*><span class="title-button">first<\/span><\/h1>.*<p>one <b>two<\/b><\/p>.*id="settings">{/s
+    // Once the document's thread has started.
+    for (let tries = 0; ; tries += 1) {
+      const answer = await http.ask({ path: '/d/first' })
+      const page = await textOf(answer.body)
+      if (drawn.test(page)) break
+      assert.ok(tries < 20, page)
+    }
+    const answer = await http.ask({ path: '/d/first?view=wind' })
+    assert.doesNotMatch(await textOf(answer.body), /<p>one/)
+  })
+
   test('HEAD ends, and no header is forbidden in HTTP/2', async () => {
     const stream = await http.ask({ method: 'HEAD', path: '/api/stream?window=w4&channels=main' })
     assert.equal(await textOf(stream.body), '')

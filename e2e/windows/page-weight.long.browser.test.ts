@@ -99,7 +99,7 @@ test('a view loads only its own parts, in parallel with the first script', async
     const window = await untouched(query)
     assert.deepEqual(partsLoaded(await window.run(transfers)), parts, query)
     const preloaded = await window.run(() =>
-      Array.from(document.querySelectorAll('head > link[data-views]'), (link) => link.getAttribute('href')),
+      Array.from(document.querySelectorAll('head > link[rel$=preload]'), (link) => link.getAttribute('href')),
     )
     assert.deepEqual(
       preloaded.flatMap((href) => /\/(Sheet|Versions|WindPanel)-.*js$/.exec(href ?? '')?.[1] ?? []).sort(),
@@ -172,6 +172,54 @@ test('no part of the first view moves while it loads', async () => {
   )
   assert.deepEqual(moved, [])
 })
+
+test('the first lines are where the script shows them, to writers and readers, on screens of any width', async () => {
+  const text = '# Title\n\nSome words.\n\n- one\n- two\n\n> quoted\n\n```\ncode\n\nmore\n```\n\nLast words.'
+  const writer = await openCold('view=editor')
+  await writer.run(
+    (body) =>
+      fetch('/api/documents/main?id=p-1&from=p', {
+        method: 'PUT',
+        headers: { 'content-type': 'text/markdown' },
+        body,
+      }),
+    text,
+  )
+  for (const query of ['', 'view=editor', 'read'])
+    for (const width of [360, 768, 1440]) {
+      const window = await openCold(query)
+      await window.resize(width, 900)
+      const shown = await window.run(placesOfText)
+      await window.run(showAgainWithoutScript)
+      assert.deepEqual(await window.run(placesOfText), shown, `${query} at ${width} px`)
+    }
+})
+
+/** Each word of the title and the text, and the place of its first letter. */
+function placesOfText() {
+  const places: string[] = []
+  for (const part of document.querySelectorAll('.document-title, .document')) {
+    const walker = document.createTreeWalker(part, NodeFilter.SHOW_TEXT)
+    while (walker.nextNode()) {
+      const { currentNode: node } = walker
+      for (const { 0: word, index } of (node.textContent ?? '').matchAll(/\S+/g)) {
+        const range = document.createRange()
+        range.setStart(node, index)
+        range.setEnd(node, index + 1)
+        const { left, top, height } = range.getBoundingClientRect()
+        places.push(`${word} ${[left, top, height].map(Math.round).join(' ')}`)
+      }
+    }
+  }
+  return places
+}
+
+/** In place of what the script drew. */
+async function showAgainWithoutScript(): Promise<void> {
+  const answer = await fetch(location.href)
+  const page = new DOMParser().parseFromString(await answer.text(), 'text/html')
+  document.body.innerHTML = page.querySelector('#crosswind')?.outerHTML ?? ''
+}
 
 test('no policy violations and no other errors occurred', async () => {
   for (const browser of browsers) assert.deepEqual(await browser.consoleMessages(), [])

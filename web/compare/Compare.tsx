@@ -2,12 +2,12 @@
 
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import type { PageStart } from '../../app/shared/page-messages.ts'
+import { addressInView } from '../../app/shared/views.ts'
 import { browserTimers, limitToSlots, newName } from '../../client/transports.ts'
 import { nameUnder } from '../../protocol/messages.ts'
 import { connections, type WindowMode } from '../../protocol/modes.ts'
 import { freeTransports } from '../axios-http.ts'
 import { type CommonProps, type PageProps, useView } from '../page/hooks.ts'
-import { addressInView } from '../page/views.ts'
 import { formatMs, usedMode } from '../page/wording.ts'
 import { type BrowserKey, baseFor, offeredModes } from '../page-session.ts'
 import { keepMedians } from '../store.ts'

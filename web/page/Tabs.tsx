@@ -1,8 +1,8 @@
 // The tabs of the page, as links: a view can be opened in another window.
 
 import type { AnchorHTMLAttributes, MouseEvent } from 'react'
+import { addressInView, tabs, type ViewName, viewNamed, viewsOfTab } from '../../app/shared/views.ts'
 import { type CommonProps, type PageProps, useView } from './hooks.ts'
-import { addressInView, tabs, type ViewName, viewNamed, viewsOfTab } from './views.ts'
 
 interface ViewLinkProps extends Pick<AnchorHTMLAttributes<HTMLAnchorElement>, 'className' | 'children'> {
   readonly name: ViewName

@@ -2,6 +2,7 @@
 
 import type { Line } from '../../app/document/rich-text.ts'
 import type { PageStart } from '../../app/shared/page-messages.ts'
+import { addressInView, notLoaded, type ViewName, viewAsked } from '../../app/shared/views.ts'
 import { modeFor, type WindowMode, windowModeNamed } from '../../protocol/modes.ts'
 import { addressOfDocument, createDocument, deleteDocument } from '../documents/document-requests.ts'
 import { importCode } from '../documents/import-code.ts'
@@ -17,7 +18,6 @@ import {
   type Tone,
   type WindChoices,
 } from '../store.ts'
-import { addressInView, notLoaded, type ViewName, viewAsked } from './views.ts'
 import { http1Warning } from './wording.ts'
 
 interface PageActionsOptions {

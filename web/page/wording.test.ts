@@ -3,20 +3,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { OutboxState } from '../../client/drafts.ts'
-import { modeNamed, windowModes } from '../../protocol/modes.ts'
+import { modeNamed } from '../../protocol/modes.ts'
 import { firstView, type ShownLink } from '../store.ts'
+import { formatInstead } from './panel-wording.ts'
 import {
-  explanations,
   fallReason,
   formatFall,
-  formatInstead,
   formatLeft,
   formatLength,
   formatMode,
   formatOutage,
   formatOutbox,
   formatRefusedUpdate,
-  formatRetry,
   formatState,
   formatUsed,
   http1Warning,
@@ -38,20 +36,6 @@ const holding = (unstored: number, change: Partial<OutboxState> = {}) => ({
   unstored,
   persisted: unstored,
   ...change,
-})
-
-test('counts down in whole seconds, and never shows zero or less', () => {
-  assert.equal(formatRetry(open, 0), '')
-  assert.equal(formatRetry({ ...waiting, retryAt: null }, 0), '')
-  assert.equal(formatRetry(waiting, 2000), 'Trying again in 3 s.')
-  assert.equal(formatRetry(waiting, 2001), 'Trying again in 3 s.')
-  assert.equal(formatRetry(waiting, 4999), 'Trying again in 1 s.')
-  assert.equal(formatRetry(waiting, 5000), 'Trying again…')
-  assert.equal(formatRetry(waiting, 9000), 'Trying again…')
-})
-
-test('every mode has an explanation', () => {
-  assert.deepEqual(Object.keys(explanations).toSorted(), windowModes.map(({ name }) => name).toSorted())
 })
 
 test("uses the table's label, or the name if the table has none", () => {

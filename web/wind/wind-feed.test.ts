@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import type { ViewName } from '../../app/shared/views.ts'
 import { type PastWind, readSnapshot, WindHistory } from '../../app/shared/wind-history.ts'
 import { assertNear, fault, measured, startAt } from '../../app/shared/wind-testing.ts'
 import type { Bodies, Message } from '../../protocol/messages.ts'
-import type { ViewName } from '../page/views.ts'
 import { createStore, firstView, type ShownLink } from '../store.ts'
 import { createWindFeed, fillInPast } from './wind-feed.ts'
 

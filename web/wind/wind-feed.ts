@@ -1,10 +1,10 @@
 // Feeds readings to history and store, and fetches the hour before this window opened.
 
+import { viewNamed } from '../../app/shared/views.ts'
 import { type PastWind, readSnapshot, WindHistory } from '../../app/shared/wind-history.ts'
 import { isKind, type Message } from '../../protocol/messages.ts'
 import type { Clock, Timers } from '../../protocol/time.ts'
 import { openHttp } from '../axios-http.ts'
-import { viewNamed } from '../page/views.ts'
 import type { Store } from '../store.ts'
 
 /** Entries merged per task, to keep the page responsive. */

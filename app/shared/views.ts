@@ -56,7 +56,7 @@ export function viewAsked(search: string): ViewAsked {
   const known = new Intl.ListFormat('en-GB').format(views.map(({ name }) => name))
   return {
     name: first.name,
-    notice: `There is no view “${excerptOf(asked, 41)}”, so this window shows the document. The views are ${known}.`,
+    notice: `There is no view “${excerptOf(asked, 41)}”, so this window shows “${first.label}”. The views are ${known}.`,
   }
 }
 
