@@ -7,4 +7,9 @@ export function toBase64(bytes: Uint8Array): string {
 }
 
 /** Throws a `DOMException` if it is not base64. */
-export const fromBase64 = (text: string) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0))
+export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
+  const letters = atob(text)
+  const bytes = new Uint8Array(letters.length)
+  for (let index = 0; index < bytes.length; index += 1) bytes[index] = letters.charCodeAt(index)
+  return bytes
+}

@@ -143,7 +143,7 @@ export function mountPage(
     ctx.set({ ...pageHeaders(ctx.hostname, ports(), sources), 'Cache-Control': 'no-store' })
     const view = viewAsked(ctx.search).name
     const shown = html.replaceAll(preload, (link, views: string) =>
-      views.split(',').includes(view) ? link : '',
+      views.split(',').includes(view) ? link.replace(` data-views="${views}"`, '') : '',
     )
     crosswind.answer(ctx, characters, () => partsOf(shown, view, ctx, caller, opened))
   }

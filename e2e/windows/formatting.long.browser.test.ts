@@ -147,6 +147,53 @@ describe('the text', () => {
     }
   })
 
+  test('a slash offers blocks: words choose among them, Enter takes one, Escape leaves the text', async () => {
+    const window = await openWindow()
+    const options = () =>
+      window.run(() =>
+        Array.from(document.querySelectorAll<HTMLElement>('[role=option]'), (row) => row.innerText),
+      )
+    const reached = () =>
+      window.run(() => {
+        const id = document.querySelector('#document')?.getAttribute('aria-activedescendant')
+        return document.getElementById(id ?? '')?.querySelector(':nth-child(2)')?.textContent ?? null
+      })
+    await window.type('/')
+    await until(async () => (await options()).length === 8, 'there are not eight')
+    assert.equal(await reached(), 'Heading')
+    await window.type('list')
+    await until(async () => (await options()).length === 2, 'the words do not choose')
+    await window.key('\ue015')
+    await until(async () => (await reached()) === 'Numbered list', 'the arrow does not move')
+    await window.key('\ue007')
+    await window.type('one')
+    await untilHtml(window, /^<ol><li>(<span>)?one<.*<\/ol>$/)
+    assert.deepEqual(await options(), [])
+    await window.key('\ue007')
+    await window.key('\ue007')
+    await window.type('/etc')
+    await window.key('\ue00c')
+    await window.type(' x')
+    await untilHtml(window, /<p>(<span>)?\/etc x/)
+    assert.deepEqual(await options(), [])
+    assert.ok(await window.run(isInText))
+  })
+
+  test('what is typed between signs is formatted, and undo brings the signs back', async () => {
+    const window = await openWindow()
+    await window.type('a **b** c')
+    await untilHtml(window, /^<p>a <b>b<\/b> c/)
+    await window.key('\ue007')
+    await window.type('see www.example.org')
+    await window.key('\ue007')
+    await untilHtml(window, /see <a href="https:\/\/www\.example\.org"[^>]*>www\.example\.org<\/a>/)
+    await window.key('\ue007')
+    await window.type('_d_')
+    await untilHtml(window, /<i>d<\/i>/)
+    await window.click('[data-tool=undo]')
+    await untilHtml(window, /_d_/)
+  })
+
   test('a link is set, refused, changed and removed; Escape returns to the selection', async () => {
     const window = await openWindow()
     await window.type('see here now')
@@ -358,7 +405,7 @@ describe('the page', () => {
     const words = await window.run(() =>
       document.querySelector('#document')?.getAttribute('aria-placeholder'),
     )
-    assert.equal(words, 'Type here; select text to format it')
+    assert.equal(words, 'Write, or press / for headings, lists, code')
     const places = () =>
       window.run(() =>
         ['.toolbar', '#document', '#document > p'].map((selector) => {

@@ -2,7 +2,7 @@
 
 import type { Interval } from '../../client/statistics.ts'
 import { type WindowMode, windowModeNamed } from '../../protocol/modes.ts'
-import { formatMs } from '../page/wording.ts'
+import { formatMs } from '../page/late-wording.ts'
 import { estimateOf, isSlower, type Row, ranked, timesAsLong } from './comparison.ts'
 
 /**

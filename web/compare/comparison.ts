@@ -4,7 +4,7 @@ import { type Interval, mean, meanOfClusters } from '../../client/statistics.ts'
 import type { Closing } from '../../client/transports.ts'
 import type { WindowHttp, WindowMode } from '../../protocol/modes.ts'
 import type { Random } from '../../protocol/time.ts'
-import { formatMs } from '../page/wording.ts'
+import { formatMs } from '../page/late-wording.ts'
 
 export interface Plan {
   /** If null, continues for `budgetMs`, within `minRounds` and `maxRounds`. */

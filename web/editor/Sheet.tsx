@@ -70,7 +70,7 @@ export const Sheet = memo(function Sheet({ onReady, mayWrite, onOpenWindow }: Sh
         role="textbox"
         aria-multiline="true"
         aria-label="Shared document"
-        aria-placeholder="Type here; select text to format it"
+        aria-placeholder="Write, or press / for headings, lists, code"
         spellCheck
         // A translation is for one person, the text for everyone.
         translate="no"

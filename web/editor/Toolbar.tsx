@@ -9,29 +9,31 @@ import {
   useRef,
   useState,
 } from 'react'
+import { flushSync } from 'react-dom'
 import { safeLink } from '../../app/document/rich-text.ts'
+import { LateCode } from '../late-code.ts'
 import { dropKeptSelection, focusByKey, keepFocus, keepSelection } from '../page/hooks.ts'
 import { takePastes } from './clipboard.ts'
 import type { EditorCommands, EditorState } from './commands.ts'
-import {
-  addressTyped,
-  isPressOf,
-  keysShown,
-  keysSpoken,
-  otherShortcuts,
-  type Tool,
-  toolGroups,
-  tools,
-} from './tools.ts'
+import { isPressOf, keysShown, keysSpoken, type Tool, toolGroups, tools } from './tools.ts'
 
 export interface ToolbarProps {
   /** Null until the editor is mounted. */
   readonly editor: { readonly root: HTMLElement; readonly commands: EditorCommands } | null
 }
 
-const isMac = /Mac|iPhone|iPad/.test(navigator.platform)
+export const isMac = /Mac|iPhone|iPad/.test(navigator.platform)
 
-const emptyState: EditorState = { marks: new Set(), block: 'p', link: null, canUndo: false, canRedo: false }
+const emptyState: EditorState = {
+  marks: new Set(),
+  block: 'p',
+  link: null,
+  slash: null,
+  canUndo: false,
+  canRedo: false,
+}
+
+const panelsCode = new LateCode(() => import('./ToolPanels.tsx'))
 
 /** Minimum width for each rank of tools, px, including `more` for the rest. */
 const widths = { 2: 530, 3: 720 }
@@ -76,6 +78,8 @@ export function Toolbar({ editor }: ToolbarProps) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: of what changes, `use` reads the editor only.
   useEffect(() => {
     if (!editor) return
+    // Before they are asked for: what is typed then is meant for them.
+    editor.root.addEventListener('focus', () => panelsCode.preload(), { once: true })
     const stopKeys = listenToKeys(editor.root, {
       use,
       state: editor.commands.state,
@@ -95,6 +99,20 @@ export function Toolbar({ editor }: ToolbarProps) {
     }
   }, [editor])
 
+  const [panels, setPanels] = useState(() => panelsCode.loaded)
+  const isForm = open === 'link' || open === 'shortcuts'
+  const hasPanel = isForm || state.slash !== null
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each opening.
+  useEffect(() => {
+    if (!hasPanel || panels !== null) return
+    panelsCode.load().then(setPanels, ({ message }: Error) => {
+      // Without its list, a slash is text.
+      if (!isForm) return
+      close()
+      setNotice(message)
+    })
+  }, [hasPanel])
+
   return (
     <div className="tools" data-rank={rank}>
       <ToolRow
@@ -106,8 +124,8 @@ export function Toolbar({ editor }: ToolbarProps) {
         onUse={use}
         onEscape={focusText}
       />
-      {open === 'link' && editor && (
-        <LinkForm
+      {panels && open === 'link' && editor && (
+        <panels.LinkForm
           address={state.link}
           onClose={close}
           onLeave={leave}
@@ -117,7 +135,15 @@ export function Toolbar({ editor }: ToolbarProps) {
           }}
         />
       )}
-      {open === 'shortcuts' && <Shortcuts onClose={close} />}
+      {panels && open === 'shortcuts' && <panels.Shortcuts onClose={close} />}
+      {panels && editor && state.slash !== null && (
+        <panels.SlashMenu
+          root={editor.root}
+          words={state.slash}
+          onChoose={(tool) => editor.commands.endSlash(() => use(tool))}
+          onEnd={() => editor.commands.endSlash()}
+        />
+      )}
       <output className="tool-notice">
         {notice !== null && (
           <span className="tool-panel raised">
@@ -265,92 +291,6 @@ function ToolButton({
   )
 }
 
-interface LinkFormProps {
-  /** Null for a new link. */
-  readonly address: string | null
-  /** Returns to the selection in the text. */
-  readonly onClose: () => void
-  /** The user moved the focus elsewhere. */
-  readonly onLeave: () => void
-  readonly onChoose: (href: string | null, words: string) => void
-}
-
-function LinkForm({ address, onClose, onLeave, onChoose }: LinkFormProps) {
-  const [former] = useState(address)
-  const [words, setWords] = useState(address ?? '')
-  const [refusal, setRefusal] = useState<string | null>(null)
-  const field = useRef<HTMLInputElement>(null)
-  useEffect(() => field.current?.select(), [])
-  const opened = former === null ? null : safeLink(former.trim())
-  function submit(): void {
-    const answer = addressTyped(words)
-    if ('href' in answer) onChoose(answer.href, words.trim())
-    else {
-      setRefusal(answer.refusal)
-      field.current?.focus()
-    }
-  }
-  return (
-    <form
-      className="tool-panel link-form raised"
-      aria-label="Link"
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault()
-        submit()
-      }}
-      onKeyDown={(event) => {
-        if (event.key !== 'Escape') return
-        event.preventDefault()
-        onClose()
-      }}
-      onBlur={({ currentTarget, relatedTarget }) =>
-        relatedTarget && !currentTarget.contains(relatedTarget) && onLeave()
-      }
-    >
-      <label className="visually-hidden" htmlFor="link-address">
-        Link address
-      </label>
-      <input
-        ref={field}
-        id="link-address"
-        className="field"
-        type="text"
-        inputMode="url"
-        autoComplete="off"
-        autoCapitalize="none"
-        spellCheck={false}
-        placeholder="example.org or name@example.org"
-        value={words}
-        aria-invalid={refusal !== null}
-        aria-describedby={refusal === null ? undefined : 'link-refusal'}
-        onChange={({ target }) => {
-          setWords(target.value)
-          setRefusal(null)
-        }}
-      />
-      <span className="row link-actions">
-        <button type="submit" className="button">
-          {former === null ? 'Set link' : 'Change'}
-        </button>
-        {former !== null && (
-          <button type="button" className="button" onClick={() => onChoose(null, '')}>
-            Remove
-          </button>
-        )}
-        {opened !== null && (
-          <a className="button" href={opened} target="_blank" rel="noopener noreferrer">
-            Open
-          </a>
-        )}
-      </span>
-      <p id="link-refusal" className="link-refusal" role="alert">
-        {refusal}
-      </p>
-    </form>
-  )
-}
-
 /** For a caret, changes the link around it, or inserts the address as text. */
 function changeLink(
   { root, commands }: NonNullable<ToolbarProps['editor']>,
@@ -374,41 +314,6 @@ function linkAt(root: HTMLElement, node: Node | null): HTMLAnchorElement | null 
   const element = node instanceof Element ? node : node?.parentElement
   const link = element?.closest<HTMLAnchorElement>('a[href]')
   return link && root.contains(link) ? link : null
-}
-
-function Shortcuts({ onClose }: { readonly onClose: () => void }) {
-  const dialog = useRef<HTMLDialogElement>(null)
-  useEffect(() => dialog.current?.showModal(), [])
-  const rows = (items: readonly { label: string; keys: string | readonly string[] }[]) =>
-    items.map(({ label, keys }) => (
-      <div key={label}>
-        <dt>{label}</dt>
-        <dd>
-          {[keys].flat().map((one) => (
-            <kbd key={one}>{keysShown(one, isMac)}</kbd>
-          ))}
-        </dd>
-      </div>
-    ))
-  return (
-    <dialog
-      ref={dialog}
-      className="dialog shortcuts raised"
-      aria-labelledby="shortcuts-heading"
-      onClose={onClose}
-    >
-      <form method="dialog" className="row">
-        <h2 id="shortcuts-heading">Keyboard shortcuts</h2>
-        <button type="submit" className="button">
-          Close
-        </button>
-      </form>
-      <dl>
-        {rows(tools)}
-        {rows(otherShortcuts)}
-      </dl>
-    </dialog>
-  )
 }
 
 interface KeyTarget {
@@ -487,6 +392,7 @@ function isSame(a: EditorState, b: EditorState): boolean {
   return (
     a.block === b.block &&
     a.link === b.link &&
+    a.slash === b.slash &&
     a.canUndo === b.canUndo &&
     a.canRedo === b.canRedo &&
     a.marks.symmetricDifference(b.marks).size === 0
@@ -495,18 +401,20 @@ function isSame(a: EditorState, b: EditorState): boolean {
 
 /** Returns the highest rank of tools that fits. */
 function useRank(bar: RefObject<HTMLElement | null>): 1 | 2 | 3 {
-  const [rank, setRank] = useState<1 | 2 | 3>(3)
+  const [rank, setRank] = useState<1 | 2 | 3>(() => rankIn(innerWidth))
   useLayoutEffect(() => {
     if (!bar.current) return
-    const measure = (width: number) => setRank(width >= widths[3] ? 3 : width >= widths[2] ? 2 : 1)
-    // Measures at once, so that nothing moves after the first paint.
-    measure(bar.current.clientWidth)
-    const observer = new ResizeObserver(([entry]) => entry && measure(entry.target.clientWidth))
+    // Called before the first frame is painted. To ask the element itself would lay out the page once more.
+    const observer = new ResizeObserver(
+      ([entry]) => entry && flushSync(() => setRank(rankIn(entry.target.clientWidth))),
+    )
     observer.observe(bar.current)
     return () => observer.disconnect()
   }, [bar])
   return rank
 }
+
+const rankIn = (width: number) => (width >= widths[3] ? 3 : width >= widths[2] ? 2 : 1)
 
 const lines = (path: string) => (
   <svg className="line-icon" viewBox="0 0 16 16" aria-hidden="true">
@@ -520,7 +428,7 @@ const letter = (name: string, words: string) => (
 
 const indented = 'M2 3h12M8 6.5h6M8 9.5h6M2 13h12'
 
-const icons: Readonly<Record<string, ReactNode>> = {
+export const icons: Readonly<Record<string, ReactNode>> = {
   undo: lines('M6 2.5 2.5 6 6 9.5M2.5 6h7.25a3.75 3.75 0 0 1 0 7.5H6'),
   redo: lines('M10 2.5 13.5 6 10 9.5M13.5 6H6.25a3.75 3.75 0 0 0 0 7.5H10'),
   bold: letter('bold', 'B'),
@@ -530,6 +438,7 @@ const icons: Readonly<Record<string, ReactNode>> = {
   code: lines('M5 4 1.5 8 5 12M11 4l3.5 4L11 12'),
   h1: letter('h1', 'H1'),
   h2: letter('h2', 'H2'),
+  h3: letter('h3', 'H3'),
   blockquote: lines('M3 4v4h3v1q0 2-2 3M9.5 4v4h3v1q0 2-2 3'),
   pre: lines('M1.75 2.5h12.5v11H1.75zM6.5 5.75 4.5 8l2 2.25M9.5 5.75l2 2.25-2 2.25'),
   ul: lines('M2.5 4h0M2.5 8h0M2.5 12h0M6 4h8M6 8h8M6 12h8'),

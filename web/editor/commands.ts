@@ -14,6 +14,8 @@ export interface EditorState {
   /** A `Block`, or for headings and lists with level: `ul1` to `ul6`, `ol1` to `ol6`. */
   readonly block: string
   readonly link: string | null
+  /** What was typed after a slash at the beginning of a line, to choose a block by; else null. */
+  readonly slash: string | null
   readonly canUndo: boolean
   readonly canRedo: boolean
 }
@@ -28,6 +30,8 @@ export interface EditorCommands {
   indent(by: 1 | -1): void
   /** `null` removes the link. */
   setLink(href: string | null): void
+  /** Ends the choice that a slash began. With `run`, which follows, the slash and what was typed after it are removed. */
+  endSlash(run?: () => void): void
   undo(): void
   redo(): void
   /** Replaces the selection with lines. */

@@ -12,6 +12,7 @@ import {
   insertLines,
   linesWithin,
   linkAround,
+  linkTyped,
   splitLine,
   toggleBlock,
   transpose,
@@ -108,6 +109,75 @@ test('prefixes elsewhere, and in other blocks, are text', () => {
     ['p ```js', 3],
   ] as const)
     assert.equal(expandShorthand(written(line), at), null)
+})
+
+/** Runs after the shorthand typed last: `text` or `[text]{marks}`. */
+function expanded(line: string): string | null {
+  const lines = written(line)
+  const edit = expandShorthand(lines, line.replace(/^\S+ /, '').length)
+  if (!edit) return null
+  const [changed] = changeLines(lines, edit.changes)
+  return (changed?.runs ?? [])
+    .map(({ text, marks }) => {
+      const names = Object.entries(marks).map(([name, value]) => (value === true ? name : value))
+      return names.length > 0 ? `[${text}]{${names}}` : text
+    })
+    .join('')
+}
+
+test('text between signs of Markdown gets their mark', () => {
+  for (const [typed, expected] of [
+    ['a **b c**', 'a [b c]{bold}'],
+    ['a *b*', 'a [b]{italic}'],
+    ['(_b_', '([b]{italic}'],
+    ['~~b~~', '[b]{strike}'],
+    ['x `a*b`', 'x [a*b]{code}'],
+    ['ü **é**', 'ü [é]{bold}'],
+  ])
+    assert.equal(expanded(`p ${typed}`), expected)
+  assert.equal(expanded('h2 a *b*'), 'a [b]{italic}')
+})
+
+test('signs that are text stay text', () => {
+  for (const typed of [
+    '2*3*',
+    'snake_case_',
+    '* a *',
+    '** b **',
+    '**',
+    '****',
+    '***',
+    '**a*',
+    '__a__',
+    '**a\u2028b**',
+    'a*',
+    '``',
+  ])
+    assert.equal(expanded(`p ${typed}`), null, typed)
+  assert.equal(expanded('pre **a**'), null)
+})
+
+test('signs within code are text, and what follows a mark is plain', () => {
+  const inCode = changeLines([], [{ insert: '*a*', attributes: { code: true } }, { insert: '\n' }])
+  assert.equal(expandShorthand(inCode, 3), null)
+  const edit = expandShorthand(written('p **a**'), 5)
+  assert.deepEqual([edit?.selected.head, edit?.nextMarks], [1, {}])
+})
+
+test('an address becomes a link once a space follows it', () => {
+  for (const [typed, expected] of [
+    ['see https://example.org/a ', 'see [https://example.org/a]{https://example.org/a} '],
+    ['(www.example.org). ', '([www.example.org]{https://www.example.org}). '],
+    ['http://localhost:8443 ', '[http://localhost:8443]{http://localhost:8443} '],
+  ])
+    assert.equal(expanded(`p ${typed}`), expected)
+  for (const typed of ['https:// ', 'www. ', 'javascript:alert(1) ', 'example.org ', 'https://example.org'])
+    assert.equal(expanded(`p ${typed}`), null, typed)
+  assert.equal(expanded('pre https://example.org '), null)
+  const link = { link: 'https://example.org/' }
+  const linked = changeLines([], [{ insert: 'https://example.org', attributes: link }, { insert: ' \n' }])
+  assert.equal(expandShorthand(linked, 20), null)
+  assert.deepEqual(linkTyped(written('p www.example.org'), 15)?.selected, caret(15))
 })
 
 test('a number at the beginning of a line is where the list starts', () => {

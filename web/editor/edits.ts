@@ -14,6 +14,7 @@ import {
   listOf,
   type Marks,
   plainFormat,
+  safeLink,
   startOfLine,
   type TextRange,
 } from '../../app/document/rich-text.ts'
@@ -30,6 +31,8 @@ export interface Selected {
 export interface Edit {
   readonly changes: readonly Change[]
   readonly selected: Selected
+  /** Marks for text typed next; without them, those of the text around the caret. */
+  readonly nextMarks?: Marks
 }
 
 export function rangeOf({ anchor, head }: Selected): TextRange {
@@ -107,6 +110,19 @@ export function linesWithin(lines: readonly Line[], { from, to }: TextRange): Li
 
 function textOfLine(line: Line): string {
   return line.runs.map(({ text }) => text).join('')
+}
+
+interface Slash extends TextRange {
+  /** What follows the slash. */
+  readonly words: string
+}
+
+/** A slash that begins the caret's line, with what follows it up to the caret; null if there is none, and in code. */
+export function slashBefore(lines: readonly Line[], { anchor, head }: Selected): Slash | null {
+  const { line, offset } = findIn(lines, head)
+  const text = textOfLine(line).slice(0, offset)
+  const isSlash = anchor === head && line.block !== 'pre' && text.startsWith('/') && !/\s/.test(text)
+  return isSlash ? { from: head - offset, to: head, words: text.slice(1) } : null
 }
 
 export function runAt(line: Line, offset: number) {
@@ -368,8 +384,20 @@ function numbered(start: number, before: Line | undefined): Partial<LineFormat> 
   return start === 1 || before?.block.startsWith('ol') ? { block: 'ol1' } : { block: 'ol1', start }
 }
 
-/** Null unless a paragraph's text before the caret is such a prefix. */
+/** Formats what was typed before the caret as in Markdown; null if it is nothing of the kind. */
 export function expandShorthand(lines: readonly Line[], caret: number): Edit | null {
+  const { line, offset } = findIn(lines, caret)
+  if (line.block === 'pre') return null
+  const link = /\s/.test(textOfLine(line)[offset - 1] ?? '') ? linkTyped(lines, caret - 1) : null
+  return (
+    formatPrefix(lines, caret) ??
+    formatSigned(lines, caret) ??
+    (link && { ...link, selected: caretAt(caret) })
+  )
+}
+
+/** Null unless a paragraph's text before the caret is such a prefix. */
+function formatPrefix(lines: readonly Line[], caret: number): Edit | null {
   const { place, line, offset } = findIn(lines, caret)
   if (line.block !== 'p' || offset > 11) return null
   const sign = textOfLine(line).slice(0, offset)
@@ -379,6 +407,61 @@ export function expandShorthand(lines: readonly Line[], caret: number): Edit | n
   const changes = new Changes().to(start).delete(offset)
   formatEnd(changes, start + lengthOf(line), line, { ...line, ...found[1](sign, lines[place - 1]) })
   return { changes: changes.list, selected: caretAt(start) }
+}
+
+/** Signs around text, as in Markdown, and the mark that they request. */
+const signs: readonly (readonly [sign: string, attributes: Attributes])[] = [
+  ['**', { bold: true }],
+  ['~~', { strike: true }],
+  ['*', { italic: true }],
+  ['_', { italic: true }],
+  ['`', { code: true }],
+]
+
+/** Null unless the text before the caret is between two such signs. */
+function formatSigned(lines: readonly Line[], caret: number): Edit | null {
+  const { line, offset } = findIn(lines, caret)
+  const text = textOfLine(line).slice(0, offset)
+  for (const [sign, attributes] of signs) {
+    if (!text.endsWith(sign)) continue
+    const end = offset - sign.length
+    const open = end < sign.length + 1 ? -1 : text.lastIndexOf(sign, end - sign.length - 1)
+    const content = text.slice(open + sign.length, end)
+    const isAlone = open >= 0 && !/[\p{L}\p{N}]$/u.test(text.slice(0, open)) && text[open - 1] !== sign[0]
+    if (!isAlone || content !== content.trim() || /\u2028/.test(content) || content.includes(sign[0] ?? ''))
+      continue
+    const start = caret - offset
+    const range = { from: start + open, to: caret }
+    if (runsIn(lines, range).some(({ marks }) => marks.code)) return null
+    const changes = new Changes()
+      .to(range.from)
+      .delete(sign.length)
+      .format(content.length, attributes)
+      .delete(sign.length)
+    return {
+      changes: changes.list,
+      selected: caretAt(range.from + content.length),
+      nextMarks: marksAt(lines, range.from),
+    }
+  }
+  return null
+}
+
+/** Null unless the text before the caret ends with an address. */
+export function linkTyped(lines: readonly Line[], caret: number): Edit | null {
+  const { line, offset } = findIn(lines, caret)
+  if (line.block === 'pre') return null
+  const text = textOfLine(line).slice(0, offset)
+  const word = text.split(/[\s(<"'“‘]/).at(-1) ?? ''
+  let address = word
+  while (/[.,;:!?)>"'”’]$/.test(address)) address = address.slice(0, -1)
+  const href = /^www\.[^.]/i.test(address) ? `https://${address}` : address
+  if (!/^https?:\/\/[^/.]+[.:/]./i.test(href) || !URL.canParse(href)) return null
+  const link = safeLink(href)
+  const from = caret - word.length
+  const range = { from, to: from + address.length }
+  if (link === null || runsIn(lines, range).some(({ marks }) => marks.link || marks.code)) return null
+  return formatText(range, caretAt(caret), { link })
 }
 
 // Marks

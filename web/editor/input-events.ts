@@ -4,7 +4,7 @@ import { findIn, type Line, softBreak } from '../../app/document/rich-text.ts'
 import { withoutHalves } from '../../protocol/graphemes.ts'
 import type { Mark } from './commands.ts'
 import type { DrawnText } from './drawn-text.ts'
-import { deleteText, insertLines, removeRange, splitLine, transpose } from './edits.ts'
+import { deleteText, insertLines, removeRange, transpose } from './edits.ts'
 import type { TextEditor } from './text-editor.ts'
 
 export class InputEvents {
@@ -79,7 +79,7 @@ export class InputEvents {
     const inserted = event.data ?? event.dataTransfer?.getData('text/plain') ?? ''
     if (inputType.startsWith('delete'))
       editor.edit((lines, selected) => deleteText(lines, selected, asked, inputType))
-    else if (inputType === 'insertParagraph') editor.edit((lines) => splitLine(lines, range))
+    else if (inputType === 'insertParagraph') editor.splitLine(range)
     else if (inputType === 'insertLineBreak') editor.breakLine(range)
     else if (inputType === 'insertTranspose' && inserted === '')
       editor.edit((lines, selected) => transpose(lines, selected.head))

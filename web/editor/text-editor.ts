@@ -23,12 +23,14 @@ import {
   insertText,
   linesWithin,
   linkAround,
+  linkTyped,
   marksAt,
   rangeOf,
   removeRange,
   runAt,
   runsIn,
   type Selected,
+  slashBefore,
   splitLine,
   toggleBlock,
   toggleList,
@@ -57,6 +59,8 @@ export class TextEditor {
   readonly #stateListeners = new Set<() => void>()
   /** Marks chosen for the next text typed at this place. */
   #chosen: { readonly at: number; readonly marks: Marks } | null = null
+  /** A slash was typed at the beginning of a line, to choose a block. */
+  #hasSlash = false
 
   constructor(drawn: DrawnText, parts: TextEditorParts) {
     this.#drawn = drawn
@@ -81,7 +85,8 @@ export class TextEditor {
     const edit = selected && makeEdit(drawn.lines, selected)
     if (!edit) return
     this.#change(edit.changes)
-    this.#chosen = null
+    const { nextMarks } = edit
+    this.#chosen = nextMarks ? { at: edit.selected.head, marks: nextMarks } : null
     drawn.flush(edit.selected)
     drawn.reveal()
     this.tellSelection()
@@ -116,16 +121,26 @@ export class TextEditor {
 
   // Typing and dragging
 
-  /** Inserts typed text. A prefix such as `# ` formats the line; undo reverts that separately. */
+  /** Inserts typed text. What it ends, such as `# ` or `**bold**`, is formatted; undo reverts that separately. */
   type(target: TextRange, text: string): void {
     this.edit((lines) => insertText(lines, target, text, this.#marksAt(target.from, target.to > target.from)))
     this.expandShorthand()
+    if (text !== '/' || this.#slash()?.words !== '') return
+    this.#hasSlash = true
+    this.tellState()
   }
 
   /** A line of code is a line of the document. */
   breakLine(range: TextRange): void {
     if (findIn(this.#drawn.lines, range.from).line.block !== 'pre') this.type(range, softBreak)
-    else this.edit((lines) => splitLine(lines, range))
+    else this.splitLine(range)
+  }
+
+  /** Ends the line, as Enter does; an address at its end becomes a link. */
+  splitLine(range: TextRange): void {
+    const link = range.from === range.to ? linkTyped(this.#drawn.lines, range.from) : null
+    if (link) this.#editAsStep(() => link)
+    this.edit((lines) => splitLine(lines, range))
   }
 
   expandShorthand(): void {
@@ -171,6 +186,7 @@ export class TextEditor {
       toggleList: (kind) => this.#editAsStep((lines, selected) => toggleList(lines, selected, kind)),
       indent: (by) => this.#editAsStep((lines, selected) => indent(lines, selected, by)),
       setLink: (href) => this.#setLink(href),
+      endSlash: (run) => this.#endSlash(run),
       undo: () => this.#revert('undo'),
       redo: () => this.#revert('redo'),
       insert: (inserted) =>
@@ -187,13 +203,29 @@ export class TextEditor {
     const { canUndo, canRedo } = this.#history
     const { lines, isComposing } = this.#drawn
     const selected = isComposing ? null : this.#drawn.selected()
-    if (!selected) return { marks: new Set(), block: 'p', link: null, canUndo, canRedo }
+    if (!selected) return { marks: new Set(), block: 'p', link: null, slash: null, canUndo, canRedo }
     const { from, to } = rangeOf(selected)
     const { line, offset } = findIn(lines, from)
     const runs = to > from ? runsIn(lines, { from, to }) : [{ text: '', marks: this.#marksAt(from) }]
     const names = marks.filter((mark) => runs.length > 0 && runs.every((run) => hasMark(run.marks, mark)))
     const link = runAt(line, offset)?.marks.link ?? runAt(line, offset - 1)?.marks.link ?? null
-    return { marks: new Set(names), block: line.block, link, canUndo, canRedo }
+    const slash = this.#hasSlash ? (this.#slash()?.words ?? null) : null
+    return { marks: new Set(names), block: line.block, link, slash, canUndo, canRedo }
+  }
+
+  #slash() {
+    const selected = this.#drawn.selected()
+    return selected && slashBefore(this.#drawn.lines, selected)
+  }
+
+  #endSlash(run?: () => void): void {
+    const range = this.#hasSlash ? this.#slash() : null
+    this.#hasSlash = false
+    this.#history.asStep(() => {
+      if (range && run) this.edit((lines) => removeRange(lines, range))
+      run?.()
+    })
+    this.tellState()
   }
 
   #format(range: TextRange, attributes: Attributes): void {
@@ -258,6 +290,8 @@ export class TextEditor {
   }
 
   tellState(): void {
+    // For good, once the caret has left it.
+    if (this.#hasSlash && !this.#slash()) this.#hasSlash = false
     for (const listener of this.#stateListeners) listener()
   }
 

@@ -1,6 +1,5 @@
 // The editor's tools with their keys: one table for toolbar, tooltips, key handler and shortcuts.
 
-import { safeLink } from '../../app/document/rich-text.ts'
 import type { EditorCommands, EditorState } from './commands.ts'
 
 interface ToolTarget {
@@ -22,6 +21,8 @@ export interface Tool {
   readonly isPressed?: (state: EditorState) => boolean
   /** Defaults to always. */
   readonly isUsable?: (state: EditorState) => boolean
+  /** For tools that a slash at the beginning of a line offers: what does the same when typed, if anything. */
+  readonly typed?: string
 }
 
 export const toolGroups = ['History', 'Text', 'Paragraph', 'List', 'Link', 'Help'] as const
@@ -43,12 +44,13 @@ function mark(name: MarkName, label: string, keys: string, rank?: 1 | 2 | 3): To
   }
 }
 
-function block(name: BlockName, label: string, keys: string, rank?: 1 | 2 | 3): Tool {
+function block(name: BlockName, label: string, keys: string, typed: string, rank?: 1 | 2 | 3): Tool {
   return {
     name,
     label,
     group: 'Paragraph',
     keys: [keys],
+    typed,
     ...(rank && { rank }),
     run: ({ commands }) => commands.setBlock(name),
     isPressed: (state) => state.block === name,
@@ -81,9 +83,9 @@ export const tools: readonly Tool[] = [
   mark('code', 'Code', 'Mod+E', 3),
   mark('sub', 'Subscript', 'Mod+,'),
   mark('super', 'Superscript', 'Mod+.'),
-  block('h1', 'Heading', 'Mod+Alt+1', 1),
-  block('h2', 'Subheading', 'Mod+Alt+2', 2),
-  block('h3', 'Minor heading', 'Mod+Alt+3'),
+  block('h1', 'Heading', 'Mod+Alt+1', '#', 1),
+  block('h2', 'Subheading', 'Mod+Alt+2', '##', 2),
+  block('h3', 'Minor heading', 'Mod+Alt+3', '###'),
   {
     name: 'p',
     label: 'Paragraph',
@@ -93,13 +95,14 @@ export const tools: readonly Tool[] = [
       if (commands.state().block !== 'p') commands.setBlock('p')
     },
   },
-  block('blockquote', 'Quote', 'Mod+Shift+9', 2),
-  block('pre', 'Code block', 'Mod+Shift+E', 3),
+  block('blockquote', 'Quote', 'Mod+Shift+9', '>', 2),
+  block('pre', 'Code block', 'Mod+Shift+E', '```', 3),
   {
     name: 'ul',
     label: 'Bulleted list',
     group: 'List',
     keys: ['Mod+Shift+8'],
+    typed: '-',
     rank: 1,
     run: ({ commands }) => commands.toggleList('ul'),
     isPressed: (state) => state.block.startsWith('ul'),
@@ -109,6 +112,7 @@ export const tools: readonly Tool[] = [
     label: 'Numbered list',
     group: 'List',
     keys: ['Mod+Shift+7'],
+    typed: '1.',
     rank: 2,
     run: ({ commands }) => commands.toggleList('ol'),
     isPressed: (state) => state.block.startsWith('ol'),
@@ -136,6 +140,7 @@ export const tools: readonly Tool[] = [
     label: 'Link',
     group: 'Link',
     keys: ['Mod+K'],
+    typed: '',
     rank: 1,
     run: ({ openLinkForm }) => openLinkForm(),
     isPressed: ({ link }) => link !== null,
@@ -150,8 +155,23 @@ export const tools: readonly Tool[] = [
   },
 ]
 
+/** What a slash at the beginning of a line offers for the words after it, in the table's order. */
+export function toolsFor(words: string): readonly Tool[] {
+  const wanted = words.toLowerCase()
+  return tools.filter(
+    ({ label, name, typed }) =>
+      typed !== undefined &&
+      (name.startsWith(wanted) ||
+        label
+          .toLowerCase()
+          .split(' ')
+          .some((word) => word.startsWith(wanted))),
+  )
+}
+
 /** Listed among the shortcuts beside those of the tools. */
 export const otherShortcuts = [
+  { label: 'Choose a heading, list, quote or code', keys: '/' },
   { label: 'Open a link', keys: 'Mod+Click' },
   { label: 'Move from the text to the toolbar', keys: 'Alt+F10' },
   { label: 'Return to the text', keys: 'Escape' },
@@ -203,31 +223,4 @@ export function keysShown(keys: string, isMac: boolean): string {
 /** For `aria-keyshortcuts` (WAI-ARIA 1.2). */
 export function keysSpoken(keys: readonly string[], isMac: boolean): string {
   return keys.map((one) => one.replace('Mod', isMac ? 'Meta' : 'Control')).join(' ')
-}
-
-// The link tool
-
-type TypedAddress = { readonly href: string } | { readonly refusal: string }
-
-const examples = 'such as example.org or name@example.org'
-
-/** Completes `example.org` and `name@example.org`; a refusal is one sentence. */
-export function addressTyped(words: string): TypedAddress {
-  const typed = words.trim()
-  if (typed === '') return { refusal: `Type an address, ${examples}.` }
-  const hasPort = /^[^\s/:@]+:\d+(?:[/?#]|$)/.test(typed)
-  if (/^[a-z][a-z0-9+.-]*:/i.test(typed) && !hasPort) {
-    const href = safeLink(typed)
-    return href === null
-      ? { refusal: 'A link must begin with https:, http:, ftp:, mailto: or tel:.' }
-      : { href }
-  }
-  if (/^[^\s@/]+@[^\s@/.]+(?:\.[^\s@/.]+)+$/.test(typed)) return { href: `mailto:${typed}` }
-  const href = `https://${typed.replace(/^\/\//, '')}`
-  const isHost = /^https:\/\/(?:[^\s/.:?#]+(?:\.[^\s/.:?#]+)+|localhost)\.?(?::\d+)?(?:[/?#]\S*)?$/i.test(
-    href,
-  )
-  return isHost && URL.canParse(href) && safeLink(href) !== null
-    ? { href }
-    : { refusal: `That is not an address, ${examples}.` }
 }

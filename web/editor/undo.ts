@@ -11,6 +11,7 @@ export class EditHistory {
   readonly #manager: Y.UndoManager
   /** The selection before the current change. */
   #before: SelectedText | null = null
+  #isInStep = false
 
   constructor(text: Y.Text) {
     this.#manager = new Y.UndoManager(text, {
@@ -38,13 +39,19 @@ export class EditHistory {
     this.#before = selection
   }
 
-  /** Makes the changes of `act` a single undo step, separate from what was typed around it. */
+  /** Makes the changes of `act` a single undo step, separate from what was typed around it. A step may contain others. */
   asStep(act: () => void): void {
+    if (this.#isInStep) {
+      act()
+      return
+    }
+    this.#isInStep = true
     this.#manager.stopCapturing()
     this.#manager.captureTimeout = Number.POSITIVE_INFINITY
     act()
     this.#manager.captureTimeout = undoPauseMs
     this.#manager.stopCapturing()
+    this.#isInStep = false
   }
 
   /** Returns the selection from before the reverted change; null if there was none. */

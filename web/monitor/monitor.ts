@@ -6,7 +6,7 @@ import {
   type MonitorSecond,
   secondsKept,
 } from '../../protocol/monitor.ts'
-import { formatMs } from '../page/wording.ts'
+import { formatMs } from '../page/late-wording.ts'
 
 export interface MonitorChart {
   readonly name: string

@@ -7,9 +7,9 @@ import { offeredModes } from '../page-session.ts'
 import { readMedians } from '../store.ts'
 import { focusByKey, keepFocus, type PageProps, useNow, useView } from './hooks.ts'
 import { LineIcon } from './Icons.tsx'
-import { explanations, formatInstead, formatRetry } from './panel-wording.ts'
+import { explanations, formatInstead, formatMs, formatRetry } from './late-wording.ts'
 import { ViewLink } from './Tabs.tsx'
-import { fallReason, formatMs, formatUsed, type StateWords, timeOfDay, usedMode } from './wording.ts'
+import { fallReason, formatUsed, type StateWords, timeOfDay, usedMode } from './wording.ts'
 
 export interface PanelProps extends PageProps {
   readonly state: StateWords

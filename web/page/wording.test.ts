@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import type { OutboxState } from '../../client/drafts.ts'
 import { modeNamed } from '../../protocol/modes.ts'
 import { firstView, type ShownLink } from '../store.ts'
-import { formatInstead } from './panel-wording.ts'
+import { formatInstead } from './late-wording.ts'
 import {
   fallReason,
   formatFall,

@@ -179,11 +179,6 @@ export function formatRefusedUpdate(sentence: string): string {
   return `${sentence} What you type from now on is in this window only: copy what you need, then reload the page.`
 }
 
-/** `0.42 ms`, `4.2 ms`, `42 ms`. */
-export function formatMs(ms: number): string {
-  return `${ms.toFixed(ms < 0.995 ? 2 : ms < 9.95 ? 1 : 0)} ms`
-}
-
 /** How long a text is, such as `1,234 words, 7,890 characters`. */
 export function formatLength({ words, characters }: { words: number; characters: number }): string {
   const counted = (count: number, noun: string) =>

@@ -1,4 +1,4 @@
-// The sentences of the connection's panel alone, which loads when it is opened.
+// The words of the connection panel and of the Lab, which load when they are opened.
 
 import { nameInUse, windowModeNamed } from '../../protocol/modes.ts'
 import type { ShownLink } from '../store.ts'
@@ -39,4 +39,9 @@ export function formatInstead(link: ShownLink): string | null {
     mode.windowsPerBrowser === null && used !== preferred && used === nameInUse(mode, spokenHttp)
   const isAsked = used === preferred && (spokenHttp === null || spokenHttp === mode.http)
   return isAlike || isAsked ? null : `instead of ${formatMode(preferred)}`
+}
+
+/** `0.42 ms`, `4.2 ms`, `42 ms`. */
+export function formatMs(ms: number): string {
+  return `${ms.toFixed(ms < 0.995 ? 2 : ms < 9.95 ? 1 : 0)} ms`
 }

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { windowModes } from '../../protocol/modes.ts'
-import { explanations, formatRetry } from './panel-wording.ts'
+import { explanations, formatRetry } from './late-wording.ts'
 
 const waiting = { state: 'waiting', retryAt: 5000 } as const
 
