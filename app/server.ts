@@ -21,10 +21,10 @@ import { Directory } from './document/directory.ts'
 import type { PageTasks } from './document/document-tasks.ts'
 import { convertEdits } from './document/document-writes.ts'
 import { pageSchema, pageTasks } from './document/page-schema.ts'
+import { Readings } from './document/readings.ts'
 import { output } from './output.ts'
 import { pageChannels, pageRights, pageSenders } from './page-channels.ts'
 import { mountDocuments } from './routes/documents.ts'
-import { FirstLines } from './routes/first-view.ts'
 import { mountPage } from './routes/page.ts'
 import { type PageFiles, pageFiles } from './routes/page-files.ts'
 import { showRefusal } from './routes/refusal-page.ts'
@@ -170,6 +170,7 @@ interface PageParts {
 interface PageLog {
   readonly log: ReadableLog
   readonly directory: Directory
+  readonly readings: Readings
   readonly wind: WindRecorder
 }
 
@@ -199,7 +200,7 @@ function createPage({ crosswind, config, root, files, access, ports }: PageParts
   mountService(router, { crosswind, settings })
   mountWindHistory(router, () => onLog().wind)
   mountSession(router, access)
-  mountDocuments(router, { crosswind, log, directory: () => onLog().directory, access })
+  mountDocuments(router, { crosswind, onLog, timers, access })
   mountReports(router, { crosswind, reportsFolder: resolve(root, config.reportsFolder) })
   mountPage(router, {
     crosswind,
@@ -208,7 +209,7 @@ function createPage({ crosswind, config, root, files, access, ports }: PageParts
     settings,
     networkOrigin: () => networkOrigin(config.host, ports[config.http] ?? ports['2']),
     files,
-    firstLines: new FirstLines(timers),
+    readings: () => onLog().readings,
   })
   app.use(router.routes()).use(router.allowedMethods()).use(files.serve)
   return app
@@ -226,7 +227,7 @@ function followLog(crosswind: Crosswind, config: Config, root: string): () => Pa
         output.incident('part-failed', 'The last hour of wind could not be read from the log', error),
     })
     const source = crosswind.isWorker ? null : takeSensor(crosswind, config, root)
-    current = { log, directory, wind }
+    current = { log, directory, readings: new Readings(log, timers), wind }
     return async () => {
       wind.stop()
       directory.stop()

@@ -1,6 +1,6 @@
 // One page's editing session: its document, its connection with the outbox, and its presence.
 
-import type { Line } from '../app/document/rich-text.ts'
+import { headingOf, type Line } from '../app/document/rich-text.ts'
 import {
   deletedForMs,
   joinVersions,
@@ -40,6 +40,7 @@ import {
   parseCursor,
 } from '../protocol/messages.ts'
 import { nameInUse, type WindowMode, windowModeNamed, windowModes } from '../protocol/modes.ts'
+import type { Cancel } from '../protocol/time.ts'
 import { platform } from './axios-http.ts'
 import { BrowserHttp } from './browser-http.ts'
 import { Binding } from './editor/binding.ts'
@@ -65,6 +66,7 @@ import {
   type DeletionView,
   type LeftEdit,
   nameKey,
+  nameOf,
   outageAfter,
   readItem,
   type ShownLink,
@@ -87,6 +89,9 @@ interface SessionOptions extends Required<Pick<ConnectOptions, 'share'>>, Pick<C
   readonly isProbing: boolean
 }
 
+/** After a change, before the first heading is read again. */
+const headingDelayMs = 300
+
 /** Keeps the store up to date with the document, the connection and the people on the page. */
 export class EditingSession {
   readonly presence: Presence
@@ -107,6 +112,7 @@ export class EditingSession {
   /** Null while this browser cannot show the page without the server. */
   #keeper: PageKeeper | null = null
   #refusal: string | null = null
+  #cancelHeading: Cancel | null = null
   /** Null while no editor is attached. */
   #carets: Carets | null = null
 
@@ -238,6 +244,13 @@ export class EditingSession {
     if (!hasSensor) this.#windFeed.leaveOut(messages)
     this.#showTitle('')
     for (const message of messages) this.#show(message, whenDue(message, browserTimers.now()))
+    this.#showHeading()
+    this.#document.doc.on('update', () => {
+      this.#cancelHeading ??= browserTimers.later(() => {
+        this.#cancelHeading = null
+        this.#showHeading()
+      }, headingDelayMs)
+    })
     this.#browserHttp.watch(() => this.#store.change({ link: this.#shownLink(this.#connection.state) }))
     keepSession(browserTimers, sessionEndsAt, renewSession)
     this.#store.subscribe(() => this.#watchLoss())
@@ -491,7 +504,18 @@ export class EditingSession {
 
   #showTitle(title: string): void {
     this.#store.change({ title })
-    document.title = `${title || this.#start.channel} – Crosswind`
+    this.#showName()
+  }
+
+  /** The first heading is the title of a document that has none. */
+  #showHeading(): void {
+    const { binding } = this.#document
+    this.#store.change({ heading: headingOf(binding?.drawn.lines ?? this.#document.lines) })
+    this.#showName()
+  }
+
+  #showName(): void {
+    document.title = `${nameOf(this.#store.view(), this.#start.channel)} – Crosswind`
   }
 
   #showVersions(named: Bodies['versions']): void {

@@ -99,10 +99,16 @@ export interface View {
   readonly shown: ShownView
   /** The document's title; empty until someone names it. */
   readonly title: string
+  /** Its first heading, which is its title until then; empty if there is none. */
+  readonly heading: string
   /** Names of the document's versions, as people gave them. */
   readonly versions: readonly NamedVersion[]
   readonly wind: WindView
 }
+
+/** The document's name, as it is shown. */
+export const nameOf = ({ title, heading }: Pick<View, 'title' | 'heading'>, channel: string) =>
+  title || heading || channel
 
 export type Store = ReturnType<typeof createStore>
 
@@ -184,6 +190,7 @@ export function firstView(
     deletion: null,
     shown,
     title: '',
+    heading: '',
     versions: [],
     wind: {
       hasSensor: true,

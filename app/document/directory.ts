@@ -11,6 +11,8 @@ export interface DocumentEntry {
   readonly at: number | null
   /** Time of its deletion, ms since the epoch; null unless it is deleted. */
   readonly deletedAt: number | null
+  /** Number of the newest change of its text; 0 before the first. */
+  readonly textSeq: number
 }
 
 /** With the numbers of the newest title, deletion and message. */
@@ -20,7 +22,15 @@ interface Known extends DocumentEntry {
   readonly seq: number
 }
 
-const unknown: Known = { title: '', at: null, deletedAt: null, titleSeq: 0, deletionSeq: 0, seq: 0 }
+const unknown: Known = {
+  title: '',
+  at: null,
+  deletedAt: null,
+  textSeq: 0,
+  titleSeq: 0,
+  deletionSeq: 0,
+  seq: 0,
+}
 
 /** Number of channels read from the log together: a document's content may be large. */
 const channelsPerRead = 32
@@ -51,10 +61,6 @@ export class Directory {
     return this.#entries
   }
 
-  async titleOf(channel: string): Promise<string> {
-    return (await this.entries()).get(channel)?.title ?? ''
-  }
-
   stop(): void {
     this.#unfollow?.()
   }
@@ -79,7 +85,8 @@ export class Directory {
       this.#entries.set(channel, { ...known, seq: Math.max(seq, known.seq), ...next })
     if (isKind(message, 'title')) {
       change(seq > known.titleSeq ? { title: message.body.title, titleSeq: seq, at } : { at })
-    } else if (isKind(message, 'edit') || isKind(message, 'update')) change({ at })
+    } else if (isKind(message, 'edit') || isKind(message, 'update'))
+      change({ at, textSeq: Math.max(seq, known.textSeq) })
     else if (isKind(message, 'deletion') && seq > known.deletionSeq)
       change({ deletedAt: message.body.deleted ? acceptedAt : null, deletionSeq: seq })
     else if (isKind(message, 'erasure') && known.seq <= message.body.head) {

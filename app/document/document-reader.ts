@@ -1,7 +1,7 @@
 // Reads documents from the log: the lines of a shared document, or of an earlier version's edit.
 
 import * as Y from 'yjs'
-import { type Cursor, formatCursor, isKind, type Message } from '../../protocol/messages.ts'
+import { formatCursor, isKind, type Message } from '../../protocol/messages.ts'
 import type { ReadableLog } from '../../server/index.ts'
 // Declares the page's kinds of messages.
 import type {} from '../shared/page-messages.ts'
@@ -14,11 +14,9 @@ import { createDocument, documentText, type Line, linesOf } from './rich-text.ts
  */
 export async function findDocument(log: Pick<ReadableLog, 'snapshot'>, channel: string) {
   const { messages, head } = await log.snapshot(new Set([channel]))
-  return { messages, seq: contentOf(messages)?.seq ?? 0, tag: tagOf(messages, head) }
+  const seq = contentOf(messages)?.seq ?? 0
+  return { messages, seq, tag: `"${formatCursor({ epoch: head.epoch, seq })}"` }
 }
-
-export const tagOf = (messages: readonly Message[], { epoch }: Cursor) =>
-  `"${formatCursor({ epoch, seq: contentOf(messages)?.seq ?? 0 })}"`
 
 /** Returns the newest change. */
 export function contentOf(messages: readonly Message[]) {

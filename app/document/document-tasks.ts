@@ -1,14 +1,26 @@
 // The tasks of the page's document threads: plain data in, plain data out.
 
 import * as Y from 'yjs'
+import { cutText } from '../../protocol/graphemes.ts'
 import type { Message } from '../../protocol/messages.ts'
 import { performTasks } from '../../server/documents.ts'
 import type { TextType } from '../shared/document-api.ts'
+import { plain } from '../shared/search.ts'
 import { documentOf, linesIn } from './document-reader.ts'
 import { readHtml, writeHtml } from './html.ts'
 import { readMarkdown, writeMarkdown } from './markdown.ts'
 import { pageSchema } from './page-schema.ts'
-import { type Change, documentText, isEnded, type Line, linesOf, plainFormat } from './rich-text.ts'
+import type { Reading } from './readings.ts'
+import {
+  type Change,
+  documentText,
+  headingOf,
+  isEnded,
+  type Line,
+  linesOf,
+  plainFormat,
+  textOf,
+} from './rich-text.ts'
 import { changesBetween } from './text-diff.ts'
 
 /** Messages of one channel, in order. */
@@ -34,16 +46,28 @@ const writers: Readonly<Record<TextType, (lines: readonly Line[]) => string>> = 
   'text/html': writeHtml,
 }
 
+/** Characters of HTML: some sixty lines, more than a window shows. */
+const maxFirstLines = 6000
+
+/** Characters of text. */
+const maxSearched = 100_000
+
 export const tasks = {
   /** Lines of a text sent by a program. */
   linesFrom: (type: TextType, text: string) => readers[type](text),
   textOf: (type: TextType, messages: Messages) => writers[type](linesIn(messages)),
-  /** The lines at the beginning, as HTML of at most so many characters, without styles, which the page's policy denies. */
-  firstLines: (messages: Messages, maxCharacters: number) =>
-    writeHtml(linesWithin(linesIn(messages), maxCharacters)).replaceAll(
-      / style="text-align: (\w+)"/g,
-      ' align="$1"',
-    ),
+  /** Without styles, which the page's policy denies. */
+  readingOf(messages: Messages): Reading {
+    const lines = linesIn(messages)
+    const html = writeHtml(linesWithin(lines, maxFirstLines))
+    const text = cutText(textOf(lines), maxSearched)
+    return {
+      firstLines: html.replaceAll(/ style="text-align: (\w+)"/g, ' align="$1"'),
+      heading: headingOf(lines),
+      text,
+      plainText: plain(text),
+    }
+  },
   /** The update in base64 that changes the document accordingly; null if nothing changes. */
   updateFor: (messages: Messages, rewriting: Rewriting) =>
     updateFrom(messages, (text) => changesFor(rewriting, text)),

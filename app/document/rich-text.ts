@@ -9,6 +9,7 @@
 import * as Y from 'yjs'
 import { keepMarkers } from '../../protocol/format-markers.ts'
 import { cutText } from '../../protocol/graphemes.ts'
+import { titleFrom } from '../shared/page-messages.ts'
 
 /** Inline formatting, as attributes of the text. */
 export interface Marks {
@@ -528,6 +529,15 @@ export function partsOf(lines: readonly Line[]): Part[] {
 }
 
 // Plain text and elements
+
+/** The text of the first heading, as a title; empty if there is none. */
+export function headingOf(lines: readonly Line[]): string {
+  for (const line of lines) {
+    const title = /^h[1-6]$/.test(line.block) ? titleFrom(plainText(line)) : ''
+    if (title !== '') return title
+  }
+  return ''
+}
 
 /** A line of text for each line; images are replaced by their names. */
 export function textOf(lines: readonly Line[]): string {

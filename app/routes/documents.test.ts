@@ -29,8 +29,10 @@ import { key, plainRights } from '../access-testing.ts'
 import { Directory } from '../document/directory.ts'
 import { pageSchema, pageTasks } from '../document/page-schema.ts'
 import type { AllTasks } from '../document/page-tasks-testing.ts'
+import { Readings } from '../document/readings.ts'
 import { wrongFiles } from '../document/wrong-files-testing.ts'
 import { callersOf, pageTypes, unchecked } from '../page-testing.ts'
+import type { DocumentList } from '../shared/document-api.ts'
 import { mountDocuments } from './documents.ts'
 
 /**
@@ -96,7 +98,8 @@ async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) 
     waitMs: () => 0,
     publish: async (draft) => ({ type: 'stored', id: draft.id, seq: await log.append(draft, now()) }),
   }
-  const directory = new Directory(log)
+  const timers = { now, later: processTimers.later }
+  const opened = { log, directory: new Directory(log), readings: new Readings(log, timers) }
   const threads = {
     stored: inTurns(documents),
     sent: inTurns(texts, () => {
@@ -116,8 +119,8 @@ async function start(t: TestContext, documentSeconds = 60, documentBytes = 1e6) 
       },
       readHistory: (channel, { after = null } = {}) => readHistory(log, channel, parseCursor(after)),
     },
-    log: () => log,
-    directory: () => directory,
+    onLog: () => opened,
+    timers,
     access,
   })
   const app = new Koa().use(answerErrors()).use(router.routes())
@@ -213,6 +216,29 @@ test('writes and reads a page as Markdown, HTML and plain text', async (t) => {
   assert.equal(await read('text/markdown'), '# Plan\n\n1. a *b*\n2. c\n\n**d**\n\ne\n')
   assert.equal(await read('text/plain'), 'Plan\na b\nc\nd\ne\n')
   assert.match(String(await write('PUT', 'text/rtf', 'f')), /^415 wrong-type: .*text\/markdown/)
+})
+
+test('the list names a document by its first heading until it has a title, and is searched by names and texts', async (t) => {
+  const { ask, log, write } = await start(t)
+  const list = async (search: string) => {
+    const { documents, unsearched } = JSON.parse(
+      String(await ask(`/api/documents?${new URLSearchParams({ search })}`, {})),
+    ) as DocumentList
+    assert.equal(unsearched, 0)
+    return documents.map(({ channel, title, found }) => [channel, title, found])
+  }
+  await write('PUT', 'text/markdown', 'Words.\n\n## Señor Wind\n\nA gust at the harbour.\n', 'one')
+  await write('PUT', 'text/markdown', '# Heading\n\nNothing of it.\n', 'two')
+  const title = { kind: 'title', body: { title: 'Named' } } as const
+  log.append({ id: 't-1', channel: 'two', from: 't', at: 1, ...title }, 1)
+  assert.deepEqual(new Set((await list('')).map(([, title]) => title)), new Set(['', 'Señor Wind', 'Named']))
+  assert.deepEqual(await list('HARBOUR senor'), [['one', 'Señor Wind', 'Señor Wind']])
+  assert.deepEqual(await list('gust'), [['one', 'Señor Wind', 'A gust at the harbour.']])
+  assert.deepEqual(await list('named'), [['two', 'Named', null]])
+  assert.deepEqual(await list('gust named'), [])
+  await write('PUT', 'text/markdown', 'A gust now.\n', 'two')
+  assert.deepEqual(new Set((await list('gust')).map(([channel]) => channel)), new Set(['one', 'two']))
+  assert.match(String(await ask(`/api/documents?search=${'x'.repeat(201)}`, {})), /^400 bad-shape: .*200/)
 })
 
 test('a server that is cut off from its log answers from no old one', async (t) => {

@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { escapeHtml } from '../../protocol/html-text.ts'
 import { type Draft, fingerprintIn, type Kind } from '../../protocol/messages.ts'
 import { Refusal } from '../../protocol/refusal.ts'
+import type { Timers } from '../../protocol/time.ts'
 import {
   type Caller,
   type Crosswind,
@@ -19,8 +20,16 @@ import { findDocument } from '../document/document-reader.ts'
 import type { PageTasks } from '../document/document-tasks.ts'
 import { writeDocument } from '../document/document-writes.ts'
 import { kindOfFile } from '../document/file-kind.ts'
+import type { Readings } from '../document/readings.ts'
 import { admitChannel } from '../page-channels.ts'
-import { type DocumentList, documentsPath, type TextType, textTypes } from '../shared/document-api.ts'
+import {
+  type DocumentList,
+  documentsPath,
+  type ListedDocument,
+  type TextType,
+  textTypes,
+} from '../shared/document-api.ts'
+import { lineWith, plain, wordsIn } from '../shared/search.ts'
 import { credentialsIn } from './session.ts'
 
 interface DocumentParts {
@@ -28,9 +37,13 @@ interface DocumentParts {
     Crosswind,
     'caller' | 'clientCount' | 'documentThreads' | 'rateLimit' | 'limits' | 'mustBeCurrent' | 'readHistory'
   >
-  /** The log and the directory in use. */
-  readonly log: () => Pick<ReadableLog, 'snapshot' | 'find'>
-  readonly directory: () => Directory
+  /** The log in use, with what is known of its documents. */
+  readonly onLog: () => {
+    readonly log: Pick<ReadableLog, 'snapshot' | 'find'>
+    readonly directory: Directory
+    readonly readings: Readings
+  }
+  readonly timers: Timers
   readonly access: Access
 }
 
@@ -106,6 +119,15 @@ function attachment(name: string): string {
 /** The newest documents are listed. */
 const maxListed = 1000
 
+/** Characters, with the commas between the words. */
+const maxSearchLength = 200
+
+/** What is not read by then is not searched: the next search finds more read. */
+const maxSearchMs = 1000
+
+/** A heading that is not read by then is not shown as a title. */
+const maxReadingMs = 300
+
 const maxInvitationBytes = 1024
 const invitationSchema = z.strictObject({
   channel: z.string(),
@@ -129,24 +151,51 @@ export function mountDocuments(router: Router, parts: DocumentParts): void {
   mountInvitations(router, parts)
 }
 
-function mountList(router: Router, { crosswind, directory }: DocumentParts): void {
+function mountList(router: Router, { crosswind, onLog, timers }: DocumentParts): void {
+  const limitSearches = crosswind.rateLimit(5, 'Searches are limited to five a second')
+
   router.get(listPath, async (ctx) => {
     const caller = await crosswind.caller(ctx.req)
-    const { stored } = crosswind.documentThreads()
-    const readable = [...(await directory().entries())]
+    const words = wordsIn(queryOf(ctx).get('search') ?? '')
+    if (words.join().length > maxSearchLength)
+      throw new Refusal('bad-shape', `A search has at most ${maxSearchLength} characters.`)
+    if (words.length > 0) limitSearches(caller)
+    const { directory, readings } = onLog()
+    const { stored } = crosswind.documentThreads<PageTasks>()
+    const readable = [...(await directory.entries())]
       .filter(([channel]) => caller.mayRead(channel))
       .sort(([, one], [, other]) => (other.at ?? Infinity) - (one.at ?? Infinity))
-    const list: DocumentList = {
-      documents: readable.slice(0, maxListed).map(([channel, { title, at, deletedAt }]) => ({
+    const shown = readable.slice(0, maxListed)
+    const deadline = timers.now() + (words.length > 0 ? maxSearchMs : maxReadingMs)
+    const own = stored.for(caller.connection)
+    let unsearched = 0
+    const documents: ListedDocument[] = []
+    for (const [channel, { title, at, deletedAt, textSeq }] of shown) {
+      const isTooCostly = stored.isQuarantined(channel)
+      const isAsked = words.length > 0 || title === ''
+      const canRead = isAsked && textSeq > 0 && deletedAt === null && !isTooCostly
+      const leftMs = deadline - timers.now()
+      const reading = canRead && leftMs > 0 ? await readings.of(channel, textSeq, own, leftMs) : null
+      const name = title || (reading?.heading ?? '')
+      const plainName = plain(`${name} ${channel}`)
+      const plainText = reading?.plainText ?? ''
+      if (words.length > 0 && canRead && reading === null) unsearched += 1
+      if (!words.every((word) => plainName.includes(word) || plainText.includes(word))) continue
+      documents.push({
         channel,
-        title,
+        title: name,
         at,
         deletedAt,
         windows: crosswind.clientCount(channel),
         mayWrite: caller.mayWrite(channel),
-        isTooCostly: stored.isQuarantined(channel),
-      })),
+        isTooCostly,
+        found: lineWith(words, reading?.text ?? '', plainText),
+      })
+    }
+    const list: DocumentList = {
+      documents,
       omitted: Math.max(0, readable.length - maxListed),
+      unsearched,
       mayCreate: caller.write.includes('*'),
     }
     ctx.set('Cache-Control', 'no-store')
@@ -154,7 +203,7 @@ function mountList(router: Router, { crosswind, directory }: DocumentParts): voi
   })
 }
 
-function mountExports(router: Router, { crosswind, log, directory }: DocumentParts): void {
+function mountExports(router: Router, { crosswind, onLog }: DocumentParts): void {
   // Reading a long document costs the server up to a second.
   const limitExports = crosswind.rateLimit(2, 'Exports are limited to two a second')
   for (const [extension, { type, wrap }] of Object.entries(exports))
@@ -163,17 +212,20 @@ function mountExports(router: Router, { crosswind, log, directory }: DocumentPar
       const caller = await crosswind.caller(ctx.req)
       caller.mustRead(channel)
       limitExports(caller)
-      const title = (await directory().titleOf(channel)) || channel
+      const { log, directory, readings } = onLog()
+      const { messages } = await findDocument(log, channel)
+      const own = crosswind.documentThreads<PageTasks>().stored.for(caller.connection)
+      const entry = (await directory.entries()).get(channel)
+      const heading = async () => (await readings.ofMessages(channel, messages, own, maxReadingMs))?.heading
+      const title = entry?.title || (await heading()) || channel
       ctx.set({ ...exportHeaders, 'Content-Disposition': attachment(`${title}.${extension}`) })
       ctx.type = `${type}; charset=utf-8`
-      const { messages } = await findDocument(log(), channel)
-      const own = crosswind.documentThreads<PageTasks>().stored.for(caller.connection)
       ctx.body = wrap(title, await own.read(channel, 'textOf', type, messages))
     })
 }
 
 /** Reads, replaces, extends and deletes a document's text. */
-function mountTexts(router: Router, { crosswind, log }: DocumentParts): void {
+function mountTexts(router: Router, { crosswind, onLog }: DocumentParts): void {
   const limitTexts = crosswind.rateLimit(10, 'Reading or writing is limited to ten texts a second')
 
   router.get(textPath, async (ctx) => {
@@ -187,7 +239,7 @@ function mountTexts(router: Router, { crosswind, log }: DocumentParts): void {
       throw new Refusal('not-acceptable', sentence)
     }
     limitTexts(caller)
-    const { messages, tag } = await findDocument(log(), channel)
+    const { messages, tag } = await findDocument(onLog().log, channel)
     ctx.set({ ...exportHeaders, ETag: tag })
     ctx.vary('Accept')
     ctx.type = `${type}; charset=utf-8`
@@ -217,7 +269,7 @@ function mountTexts(router: Router, { crosswind, log }: DocumentParts): void {
       const writing = { draft, way, lines, isPlain: type === 'text/plain', ifMatch }
       const own = {
         documents: stored.for(...client),
-        log: log(),
+        log: onLog().log,
         publish: (one: Draft) => caller.publish(one),
         maxMessageBytes: crosswind.limits.maxMessageBytes,
       }

@@ -5,14 +5,14 @@ import type { ParameterizedContext } from 'koa'
 import { estimateLength, formatCursor, isKind, type Message } from '../../protocol/messages.ts'
 import { isLoopback } from '../../scripts/addresses.ts'
 import { type Caller, type Crosswind, jsonPieces, type ReadableLog } from '../../server/index.ts'
-import { tagOf } from '../document/document-reader.ts'
 import type { PageTasks } from '../document/document-tasks.ts'
+import type { Readings } from '../document/readings.ts'
 import { admitChannel } from '../page-channels.ts'
 import { documentPath, documentsPath } from '../shared/document-api.ts'
 import { mainChannel, type PageSettings, type PageStart, windChannel } from '../shared/page-messages.ts'
 import { offlinePath } from '../shared/page-paths.ts'
 import { type ViewName, viewAsked, viewNamed } from '../shared/views.ts'
-import { type FirstLines, firstView } from './first-view.ts'
+import { firstView } from './first-view.ts'
 import type { PageFiles } from './page-files.ts'
 import { pageHeaders } from './page-headers.ts'
 
@@ -23,11 +23,13 @@ const emptySettings = '<script type="application/json" id="settings">null</scrip
 /** Needed only by these views; written by the build. */
 const preload = /<link rel="(?:module)?preload"[^>]* data-views="([^"]*)">\s*/g
 
+/** The page's own script shows the text about as soon. */
+const maxWaitMs = 500
+
 interface Opened {
   readonly start: PageStart
-  /** The document's messages, and what changes with them. */
+  /** The document's messages. */
   readonly own: readonly Message[]
-  readonly tag: string
 }
 
 interface PageParts {
@@ -40,12 +42,12 @@ interface PageParts {
   /** Where other devices reach the server; null if they cannot. */
   readonly networkOrigin: () => string | null
   readonly files: Pick<PageFiles, 'page'>
-  readonly firstLines: FirstLines
+  readonly readings: () => Readings
 }
 
 export function mountPage(
   router: Router,
-  { crosswind, log, ports, settings, networkOrigin, files, firstLines }: PageParts,
+  { crosswind, log, ports, settings, networkOrigin, files, readings }: PageParts,
 ): void {
   /** One snapshot: the stream resumes exactly after the content. */
   async function startFor(channel: string, caller: Caller, hostname: string): Promise<Opened> {
@@ -63,7 +65,7 @@ export function mountPage(
       networkOrigin: isLoopback(hostname) ? networkOrigin() : null,
     }
     const own = messages.filter((message) => message.channel === channel)
-    return { start, own, tag: tagOf(own, head) }
+    return { start, own }
   }
 
   /** Everything that does not depend on the document goes first: the browser loads the page's files meanwhile. */
@@ -74,7 +76,7 @@ export function mountPage(
     caller: Caller,
     opened: Opened,
   ) {
-    const { start, own, tag } = opened
+    const { start, own } = opened
     const { channel } = start
     const [top, rest] = split(html, emptyRoot)
     if (rest !== null) {
@@ -82,11 +84,15 @@ export function mountPage(
       const { stored } = crosswind.documentThreads<PageTasks>()
       const [main, ...beside] = viewNamed(view).parts
       const isDocument = main === 'document'
+      const reading = isDocument
+        ? await readings().ofMessages(channel, own, stored.for(caller.connection), maxWaitMs)
+        : null
+      const title = own.findLast((message) => isKind(message, 'title'))?.body.title
       const first = firstView({
-        title: own.findLast((message) => isKind(message, 'title'))?.body.title || channel,
+        title: title || reading?.heading || channel,
         mayWrite: start.mayWrite && !queryOf(ctx).has('read'),
         view,
-        lines: isDocument ? await firstLines.of(channel, own, tag, stored.for(caller.connection)) : null,
+        lines: isDocument ? (reading?.firstLines ?? '') : null,
         hasWind: start.hasSensor && beside.includes('wind'),
       })
       yield emptyRoot.replace('><', () => `>${first}<`)

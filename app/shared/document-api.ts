@@ -13,12 +13,14 @@ export interface DocumentList {
   readonly documents: readonly ListedDocument[]
   /** Number of older documents that are not listed. */
   readonly omitted: number
+  /** Number of listed documents whose text has not been searched: there was no time. 0 without a search. */
+  readonly unsearched: number
   readonly mayCreate: boolean
 }
 
 export interface ListedDocument {
   readonly channel: string
-  /** Empty until the document is named. */
+  /** The document's title or, until it is named, its first heading; empty if it has neither. */
   readonly title: string
   /** Time of the last change, ms since the epoch; null before the first. */
   readonly at: number | null
@@ -30,6 +32,8 @@ export interface ListedDocument {
   readonly deletedAt: number | null
   /** Whether it takes the server too long to read, so that it is only relayed. */
   readonly isTooCostly: boolean
+  /** The line of its text that a search found; null without a search, and if only its name was found. */
+  readonly found: string | null
 }
 
 export interface InvitationAnswer {

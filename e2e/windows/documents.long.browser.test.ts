@@ -107,6 +107,37 @@ test('the logo leads home, where the main page is listed even while empty', asyn
   await window.close()
 })
 
+test('the first heading is the title until the document is named, and again when its title is cleared', async () => {
+  const one = await openWindow('/d/headed?record')
+  const other = await openWindow('/d/headed?record&view=wind')
+  const title = (window: BrowserWindow) => window.run(shown, '.document-title')
+  await one.click('#document')
+  await one.type('# From the pier')
+  for (const window of [one, other])
+    await until(async () => (await title(window)) === 'From the pier', 'the heading is not the title')
+  const tab = () => document.title
+  assert.equal(await other.run(tab), 'From the pier – Crosswind')
+  await one.click('.title-button')
+  await one.type('Named')
+  await one.press('Enter')
+  await until(async () => (await title(other)) === 'Named', 'the title is not that of the heading')
+  await one.click('.title-button')
+  await one.run(() => document.querySelector<HTMLInputElement>('.title-field')?.select())
+  await one.press('Backspace')
+  await one.press('Enter')
+  await until(async () => (await title(other)) === 'From the pier', 'the heading is not the title again')
+  await chooseInMenu(one, 'Documents')
+  await until(() => one.run(isThere, '.document-name'), 'the list did not open')
+  await one.type('pier')
+  await until(
+    async () => (await one.run(shown, '.document-found')) === 'From the pier',
+    'the text is not found',
+  )
+  assert.equal(await one.run(shown, '.document-found mark'), 'pier')
+  await one.close()
+  await other.close()
+})
+
 test('the list is searched and sorted by keyboard, and says how many it found', async () => {
   const window = await openWindow('/d/searching?record')
   for (const name of ['Beta 10', 'Alpha', 'Beta 9']) await window.run(createNamed, name)

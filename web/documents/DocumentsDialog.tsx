@@ -3,25 +3,41 @@
 import { type FormEvent, useEffect, useId, useRef, useState } from 'react'
 import { type DocumentList, documentPath, type ListedDocument } from '../../app/shared/document-api.ts'
 import { deletedForMs, maxTitleLength } from '../../app/shared/page-messages.ts'
+import { wordsIn } from '../../app/shared/search.ts'
 import { browserTimers } from '../../client/transports.ts'
 import { Segments } from '../page/Controls.tsx'
 import { useAttempt } from '../page/hooks.ts'
 import { timeOfDay } from '../page/wording.ts'
 import { Dialog, type DialogProps } from './Dialog.tsx'
-import { channelFor, type DocumentOrder, documentOrders, findDocuments } from './document-names.ts'
+import { channelFor, type DocumentOrder, documentOrders, inOrder, partsAt } from './document-names.ts'
 import { addressOfDocument, askDocuments } from './document-requests.ts'
+
+/** After a key, before the server is asked. */
+const searchDelayMs = 250
 
 export function DocumentsDialog({ actions, start, onClose }: DialogProps) {
   const [list, setList] = useState<DocumentList | null>(null)
+  /** Without a search. */
+  const [all, setAll] = useState<DocumentList | null>(null)
   const { failure, attempt } = useAttempt()
   const [wanted, setWanted] = useState('')
   const [order, setOrder] = useState<DocumentOrder>('change')
 
-  const load = () => void attempt(async () => setList(await askDocuments()))
-  // biome-ignore lint/correctness/useExhaustiveDependencies: once.
-  useEffect(load, [])
+  /** Of the search whose answer is awaited: an earlier one's comes too late. */
+  const asked = useRef('')
+  async function ask(): Promise<void> {
+    const words = wanted.trim()
+    asked.current = words
+    const answer = await askDocuments(words)
+    if (words === '') setAll(answer)
+    if (asked.current === words) setList(answer)
+  }
+  const load = () => void attempt(ask)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: for each search.
+  useEffect(() => browserTimers.later(load, wanted === '' ? 0 : searchDelayMs), [wanted])
 
-  const found = findDocuments(list?.documents ?? [], wanted, order)
+  const words = wordsIn(wanted)
+  const found = inOrder(list?.documents ?? [], order)
   const deleted = found.filter(isDeleted)
   const there = found.filter((one) => !isDeleted(one))
   const listOf = (documents: readonly ListedDocument[]) => (
@@ -30,10 +46,11 @@ export function DocumentsDialog({ actions, start, onClose }: DialogProps) {
         <DocumentEntry
           key={document.channel}
           document={document}
+          words={words}
           isOpen={document.channel === start.channel}
           onDelete={async (deleted) => {
             await actions.deleteDocument(document.channel, deleted)
-            setList(await askDocuments())
+            await ask()
           }}
         />
       ))}
@@ -56,7 +73,7 @@ export function DocumentsDialog({ actions, start, onClose }: DialogProps) {
           type="search"
           className="field"
           aria-label="Search documents"
-          placeholder="Search"
+          placeholder="Search names and texts"
           value={wanted}
           onChange={(event) => setWanted(event.target.value)}
         />
@@ -70,7 +87,7 @@ export function DocumentsDialog({ actions, start, onClose }: DialogProps) {
       <output className="visually-hidden">{list && wanted && formatCount(found.length)}</output>
       {list && found.length === 0 && (
         <p className="dialog-note">
-          {wanted === '' ? 'There are no documents here yet.' : `No document title contains “${wanted}”.`}
+          {wanted === '' ? 'There are no documents here yet.' : `No document contains “${wanted}”.`}
         </p>
       )}
       <div className="document-lists">
@@ -82,20 +99,31 @@ export function DocumentsDialog({ actions, start, onClose }: DialogProps) {
           </>
         )}
       </div>
+      {list && list.unsearched > 0 && (
+        <p className="dialog-note">
+          {formatUnsearched(list.unsearched)}{' '}
+          <button type="button" className="text-button" onClick={load}>
+            Search on
+          </button>
+        </p>
+      )}
       {list && list.omitted > 0 && (
         <p className="dialog-note">
           {list.omitted} older documents are not listed; open them by their address.
         </p>
       )}
-      {list?.mayCreate && (
+      {all?.mayCreate && (
         <NewDocument
-          documents={list.documents}
+          documents={all.documents}
           onCreate={(name, channel, isNew) => actions.createDocument(name, channel, isNew)}
         />
       )}
     </Dialog>
   )
 }
+
+const formatUnsearched = (count: number) =>
+  `The ${count === 1 ? 'text of one document has' : `texts of ${count} documents have`} not been searched yet.`
 
 const formatCount = (count: number) => (count === 1 ? '1 document found.' : `${count} documents found.`)
 
@@ -115,6 +143,8 @@ function detailsOf({ at, windows, deletedAt, isTooCostly }: ListedDocument): str
 
 interface EntryProps {
   readonly document: ListedDocument
+  /** That were searched for. */
+  readonly words: readonly string[]
   /** Open in this window. */
   readonly isOpen: boolean
   /** Rejects with an Error whose message can be displayed. */
@@ -122,7 +152,7 @@ interface EntryProps {
 }
 
 /** Asks before deleting. */
-function DocumentEntry({ document, isOpen, onDelete }: EntryProps) {
+function DocumentEntry({ document, words, isOpen, onDelete }: EntryProps) {
   const { channel, title, mayWrite } = document
   const [isAsking, setAsking] = useState(false)
   const { failure, attempt } = useAttempt()
@@ -151,6 +181,14 @@ function DocumentEntry({ document, isOpen, onDelete }: EntryProps) {
           {name}
         </span>
         <span className="small">{detailsOf(document)}</span>
+        {document.found !== null && (
+          <span className="document-found small" translate="no">
+            {partsAt(words, document.found).map((part, place) =>
+              // biome-ignore lint/suspicious/noArrayIndexKey: the parts have no names.
+              place % 2 === 1 ? <mark key={place}>{part}</mark> : part,
+            )}
+          </span>
+        )}
       </a>
       {mayWrite && document.at !== null && !isAsking && (
         <button

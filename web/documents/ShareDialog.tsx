@@ -6,6 +6,7 @@ import { browserTimers } from '../../client/transports.ts'
 import { Segments } from '../page/Controls.tsx'
 import { useAttempt } from '../page/hooks.ts'
 import { timeOfDay } from '../page/wording.ts'
+import { nameOf } from '../store.ts'
 import { Dialog, type DialogProps } from './Dialog.tsx'
 import { invite, linkTo, type Rights } from './document-requests.ts'
 
@@ -30,7 +31,7 @@ type Reach = (typeof reaches)[number][0]
 
 export function ShareDialog({ store, start, onClose }: DialogProps) {
   const { channel, mayWrite, sessionEndsAt, networkOrigin } = start
-  const title = store.view().title || channel
+  const title = nameOf(store.view(), channel)
   const isOpen = sessionEndsAt === null
   const [reach, setReach] = useState<Reach>(networkOrigin === null ? 'here' : 'network')
   const [may, setMay] = useState<Rights>(mayWrite ? 'write' : 'read')

@@ -3,15 +3,16 @@
 import { type FormEvent, useEffect, useRef } from 'react'
 import { maxTitleLength, titleFrom } from '../../app/shared/page-messages.ts'
 import { type PageProps, useMayWrite, useView } from '../page/hooks.ts'
+import { nameOf } from '../store.ts'
 
 interface TitleProps extends PageProps {
   readonly isRenaming: boolean
   readonly onRenaming: (isRenaming: boolean) => void
 }
 
-/** Shows the channel's name while the document has no title. */
+/** While the document has no title, its first heading or the channel's name is shown. */
 export function Title({ store, actions, start, isRenaming, onRenaming }: TitleProps) {
-  const title = useView(store, (view) => view.title) || start.channel
+  const title = useView(store, (view) => nameOf(view, start.channel))
   const mayWrite = useMayWrite(store, start)
   const field = useRef<HTMLInputElement>(null)
   const opener = useRef<HTMLButtonElement>(null)
@@ -21,7 +22,9 @@ export function Title({ store, actions, start, isRenaming, onRenaming }: TitlePr
 
   function finish(next: string | null): void {
     onRenaming(false)
-    if (next !== null && next !== title) actions.rename(next === start.channel ? '' : next)
+    if (next === null || next === title) return
+    const { heading } = store.view()
+    actions.rename(next === (heading || start.channel) ? '' : next)
   }
   function submit(event: FormEvent): void {
     event.preventDefault()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { channelFor, findDocuments } from './document-names.ts'
+import { channelFor, inOrder, partsAt } from './document-names.ts'
 
 test('a document’s name becomes a channel that is valid in an address', () => {
   for (const [name, channel] of [
@@ -17,11 +17,11 @@ test('a document’s name becomes a channel that is valid in an address', () => 
     assert.equal(channelFor(name), channel)
 })
 
-test('documents are found by words in title and address, and sorted', () => {
+test('documents are sorted by name as people read it', () => {
   const documents = [
     ['main', ''],
-    ['b', 'Élan 10'],
-    ['plans', 'élan 9'],
+    ['b', 'Plan 10'],
+    ['plans', 'Plan 9'],
     ['zoo', 'Änderungen'],
   ].map(([channel = '', title = '']) => ({
     channel,
@@ -31,12 +31,25 @@ test('documents are found by words in title and address, and sorted', () => {
     mayWrite: true,
     deletedAt: null,
     isTooCostly: false,
+    found: null,
   }))
-  const found = (wanted: string, order: 'change' | 'name') =>
-    findDocuments(documents, wanted, order).map(({ channel }) => channel)
-  assert.deepEqual(found('', 'change'), ['main', 'b', 'plans', 'zoo'])
-  assert.deepEqual(found('', 'name'), ['zoo', 'plans', 'b', 'main'])
-  assert.deepEqual(found(' elan ', 'change'), ['b', 'plans'])
-  assert.deepEqual(found('PLANS élan', 'change'), ['plans'])
-  assert.deepEqual(found('nothing', 'name'), [])
+  const order = (by: 'change' | 'name') => inOrder(documents, by).map(({ channel }) => channel)
+  assert.deepEqual(order('change'), ['main', 'b', 'plans', 'zoo'])
+  assert.deepEqual(order('name'), ['zoo', 'main', 'plans', 'b'])
+})
+
+test('the words that were searched for are marked in a line', () => {
+  assert.deepEqual(partsAt(['wind', 'the'], 'The wind, THE Wind.'), [
+    '',
+    'The',
+    ' ',
+    'wind',
+    ', ',
+    'THE',
+    ' ',
+    'Wind',
+    '.',
+  ])
+  assert.deepEqual(partsAt(['x'], 'no such word'), ['no such word'])
+  assert.deepEqual(partsAt(['ane'], 'ﬁ Äne'), ['ﬁ ', 'Äne', ''])
 })

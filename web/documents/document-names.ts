@@ -2,6 +2,7 @@
 
 import type { ListedDocument } from '../../app/shared/document-api.ts'
 import { pageOfOverview, windChannel } from '../../app/shared/page-messages.ts'
+import { plain } from '../../app/shared/search.ts'
 import { graphemeBefore } from '../../protocol/graphemes.ts'
 import { isChannelName } from '../../protocol/messages.ts'
 
@@ -23,19 +24,31 @@ const byName = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base'
 
 const nameOf = ({ title, channel }: ListedDocument) => title || channel
 
-/** Documents whose title or address contains every word of `wanted`, ignoring case and accents. */
-export function findDocuments(
+/** The server sorts by last change. */
+export const inOrder = (
   documents: readonly ListedDocument[],
-  wanted: string,
   order: DocumentOrder,
-): ListedDocument[] {
-  const words = plain(wanted).split(/\s+/)
-  const found = documents.filter(({ title, channel }) => {
-    const text = plain(`${title} ${channel}`)
-    return words.every((word) => text.includes(word))
-  })
-  // The server sorts by last change.
-  return order === 'change' ? found : found.sort((one, other) => byName.compare(nameOf(one), nameOf(other)))
-}
+): readonly ListedDocument[] =>
+  order === 'change'
+    ? documents
+    : documents.toSorted((one, other) => byName.compare(nameOf(one), nameOf(other)))
 
-const plain = (text: string) => text.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLocaleLowerCase().trim()
+/** Text in parts, of which every other one, from the second on, begins with a word that was searched for. */
+export function partsAt(words: readonly string[], text: string): string[] {
+  // Letter by letter, so that each keeps its place.
+  const compared = Array.from(text, (letter) => {
+    const one = plain(letter)
+    return one.length === letter.length ? one : letter
+  }).join('')
+  const parts: string[] = []
+  let from = 0
+  for (;;) {
+    const places = words.map((word) => ({ at: compared.indexOf(word, from), length: word.length }))
+    const [first] = places.filter(({ at }) => at >= 0).sort((one, other) => one.at - other.at)
+    if (!first) break
+    parts.push(text.slice(from, first.at), text.slice(first.at, first.at + first.length))
+    from = first.at + first.length
+  }
+  parts.push(text.slice(from))
+  return parts
+}

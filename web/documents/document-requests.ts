@@ -47,7 +47,9 @@ async function request<Answer>(path: string, content?: object): Promise<Answer> 
   }
 }
 
-export const askDocuments = () => request<DocumentList>('/documents')
+/** `search`: words that their names and texts contain; empty for all. */
+export const askDocuments = (search: string) =>
+  request<DocumentList>(`/documents${search && `?${new URLSearchParams({ search })}`}`)
 
 export const askHistory = (channel: string, after: string | null) =>
   request<HistoryPortion>(`/history?${new URLSearchParams({ channel, ...(after !== null && { after }) })}`)

@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { toBase64 } from 'lib0/buffer'
 import {
   Awareness,
   applyAwarenessUpdate,
@@ -11,6 +10,7 @@ import {
 } from 'y-protocols/awareness'
 import * as Y from 'yjs'
 import { createDocument, documentText } from '../../app/document/rich-text.ts'
+import { toBase64 } from '../../protocol/base64.ts'
 import { createManualTime } from '../../protocol/testing.ts'
 import { cleanName, initialsOf, type Person, Presence, placeAfter, unchosenName } from './presence.ts'
 

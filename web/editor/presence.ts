@@ -1,10 +1,10 @@
 // Presence: names, carets and typing of the windows on the page, and what this window shows.
 
-import { fromBase64 } from 'lib0/buffer'
 import type { Awareness } from 'y-protocols/awareness'
 import * as Y from 'yjs'
 import { documentText } from '../../app/document/rich-text.ts'
 import { maxNameCharacters } from '../../app/shared/page-messages.ts'
+import { fromBase64 } from '../../protocol/base64.ts'
 import { cutText, graphemeAfter } from '../../protocol/graphemes.ts'
 import { fingerprintIn, type Message } from '../../protocol/messages.ts'
 import { nothingPlanned, type Timers } from '../../protocol/time.ts'

@@ -1,8 +1,8 @@
 // The page's document: its text, which outlives its editors, and the names of who wrote it.
 
-import { toBase64 } from 'lib0/buffer'
 import * as Y from 'yjs'
 import { createDocument, documentText, type Line, linesOf } from '../../app/document/rich-text.ts'
+import { toBase64 } from '../../protocol/base64.ts'
 import type { Draft, Message, UpdateBody } from '../../protocol/messages.ts'
 import type { Recorder } from '../lab.ts'
 import type { Binding, BindingParts } from './binding.ts'

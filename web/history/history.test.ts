@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { toBase64 } from 'lib0/buffer'
 import * as Y from 'yjs'
 import { createDocument, documentText, textOf } from '../../app/document/rich-text.ts'
+import { toBase64 } from '../../protocol/base64.ts'
 import { formatAuthor, Replay } from './replay.ts'
 
 /** Two windows that type into one document; each change is an update in the log. */

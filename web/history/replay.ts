@@ -1,6 +1,5 @@
 // A document's history: any version of it, and who wrote each piece of its text.
 
-import { fromBase64 } from 'lib0/buffer'
 import * as Y from 'yjs'
 import {
   createDocument,
@@ -10,6 +9,7 @@ import {
   linesOf,
   type TextRun,
 } from '../../app/document/rich-text.ts'
+import { fromBase64 } from '../../protocol/base64.ts'
 import type { HistoryPortion } from '../../protocol/document-history.ts'
 import { fingerprintIn } from '../../protocol/messages.ts'
 import { cleanName, unchosenName } from '../editor/presence.ts'

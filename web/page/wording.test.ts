@@ -106,7 +106,7 @@ test('does not warn about HTTP/1.1 while the next window has room', () => {
 test('warns in full at the limit', () => {
   assert.equal(
     http1Warning(overHttp1, 5, 'none')?.sentence,
-    'Five windows of this browser are open over HTTP/1.1, and a browser opens at most six connections to a server. ' +
+    '5 windows of this browser are open over HTTP/1.1, and a browser opens at most 6 connections to a server. ' +
       'The last one is kept for sending edits, so the next window uses HTTP/2.',
   )
 })
@@ -114,7 +114,7 @@ test('warns in full at the limit', () => {
 test('past the limit, says that no connection is left', () => {
   assert.match(
     http1Warning(overHttp1, 6, 'none')?.sentence ?? '',
-    /^Six windows .* None is left for sending edits\.$/,
+    /^6 windows .* None is left for sending edits\.$/,
   )
   assert.match(http1Warning(overHttp1, 12, 'none')?.sentence ?? '', /^12 windows /)
 })
@@ -124,7 +124,7 @@ test('if windows share a connection, warns only when the browser has none left',
   assert.equal(http1Warning(overHttp1, 5, 'browser'), null)
   assert.equal(
     http1Warning(overHttp1, 6, 'auto')?.sentence,
-    'Six connections of this browser are held open over HTTP/1.1, and a browser opens at most six connections to a server. ' +
+    '6 connections of this browser are held open over HTTP/1.1, and a browser opens at most 6 connections to a server. ' +
       'None is left for sending edits.',
   )
 })

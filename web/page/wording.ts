@@ -65,8 +65,8 @@ export function http1Warning(
   const areShared = isShared(mode, share)
   if (areShared && browserHttp1Streams < connections) return null
   const held = areShared ? 'connections of this browser are held open' : 'windows of this browser are open'
-  const windows = `${numeral(browserHttp1Streams)} ${held} over HTTP/${mode.http}`
-  const limit = `a browser opens at most ${numeral(connections).toLowerCase()} connections to a server`
+  const windows = `${browserHttp1Streams} ${held} over HTTP/${mode.http}`
+  const limit = `a browser opens at most ${connections} connections to a server`
   const outlook =
     browserHttp1Streams < connections
       ? 'The last one is kept for sending edits, so the next window uses HTTP/2.'
@@ -75,12 +75,6 @@ export function http1Warning(
     sentence: `${windows}, and ${limit}. ${outlook}`,
     wayOut: mode.whenFull === null ? undefined : windowModeNamed(mode.whenFull),
   }
-}
-
-const numerals = ['No', 'One', 'Two', 'Three', 'Four', 'Five', 'Six', 'Seven', 'Eight', 'Nine', 'Ten']
-
-function numeral(count: number): string {
-  return numerals[count] ?? String(count)
 }
 
 export interface PageState {
