@@ -70,6 +70,19 @@ test('a Markdown file dropped into the text is read, at the place of the drop', 
   assert.doesNotMatch(await window.run(htmlShown), /notes\.md/)
 })
 
+test('a file dropped beside the text does not take the place of the page: it is imported at the end', async () => {
+  const window = await openWith('before', 'beside')
+  const isTaken = await window.run(() => {
+    const dataTransfer = new DataTransfer()
+    dataTransfer.items.add(new File(['after\n'], 'notes.txt', { type: 'text/plain' }))
+    const init = { dataTransfer, bubbles: true, cancelable: true }
+    const tabs = document.querySelector('.tabs')
+    return ['dragover', 'drop'].map((type) => !tabs?.dispatchEvent(new DragEvent(type, init)))
+  })
+  assert.deepEqual(isTaken, [true, true])
+  await untilHtml(window, /<p[^>]*>before<\/p>.*<p[^>]*>after<\/p>$/s)
+})
+
 test('pasted files are read in their order, HTML and plain text too', async () => {
   const window = await openWith('x', 'pasted-files')
   await window.run(

@@ -1,6 +1,6 @@
 // Share, and the menu of all else that can be done with the document.
 
-import { type ComponentType, useRef, useState } from 'react'
+import { type ComponentType, useEffect, useRef, useState } from 'react'
 import { documentPath } from '../../app/shared/document-api.ts'
 import { Menu } from '../page/Controls.tsx'
 import { type PageProps, useMayWrite } from '../page/hooks.ts'
@@ -36,6 +36,26 @@ export function DocumentControls({ store, actions, start, onRename }: ControlsPr
       actions.notify((error as Error).message)
     }
   }
+
+  function importAll(files: Iterable<File>): void {
+    for (const one of files) void actions.importFile(one)
+  }
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `importAll` never changes.
+  useEffect(() => {
+    if (!mayWrite) return
+    // The text takes what is dropped on it; elsewhere the browser would leave the page for the file.
+    function onDrag(event: DragEvent): void {
+      const { type, dataTransfer } = event
+      if (event.defaultPrevented || !dataTransfer?.types.includes('Files')) return
+      event.preventDefault()
+      if (type === 'drop') importAll(dataTransfer.files)
+    }
+    const ending = new AbortController()
+    for (const type of ['dragover', 'drop'] as const)
+      addEventListener(type, onDrag, { signal: ending.signal })
+    return () => ending.abort()
+  }, [mayWrite])
 
   const items: readonly (readonly [words: string, choose: () => void])[] = [
     ['New window', actions.openWindow],
@@ -105,7 +125,7 @@ export function DocumentControls({ store, actions, start, onRename }: ControlsPr
         aria-label="File to import"
         accept=".html,.htm,.md,.markdown,.txt,text/html,text/markdown,text/plain"
         onChange={({ currentTarget }) => {
-          for (const chosen of currentTarget.files ?? []) void actions.importFile(chosen)
+          importAll(currentTarget.files ?? [])
           // Allows the same file to be chosen again.
           currentTarget.value = ''
         }}

@@ -4,6 +4,7 @@ import { useEffect, useEffectEvent, useLayoutEffect, useRef, useState } from 're
 import { createPortal } from 'react-dom'
 import { safeLink } from '../../app/document/rich-text.ts'
 import { keepFocus } from '../page/hooks.ts'
+import '../styles/tool-panels.css'
 import { icons, isMac } from './Toolbar.tsx'
 import { keysShown, otherShortcuts, type Tool, tools, toolsFor } from './tools.ts'
 import { addressTyped } from './typed-address.ts'
