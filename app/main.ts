@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { z } from 'zod'
 import { ensureCertificate, loadCertificate, type PairFiles } from '../certs/certificate.ts'
@@ -175,8 +175,8 @@ async function certificateFor({ tls }: Config) {
   }
   const made = await ensureCertificate({ directory: join(root, 'certs'), now: new Date() })
   if (made.reason !== null) output.say('certificate-made', `A new certificate was created: ${made.reason}.`)
-  const file = relative(process.cwd(), made.authorityFile)
-  const advice = `A browser does not know this certificate: trust ${file} once\n  (docs/operating.md, "Certificates"), or accept it for now.`
+  const advice =
+    'A browser does not know this certificate: accept it for now, or run\n  npm run trust  once, and your browsers trust it.'
   return { ...made, advice }
 }
 

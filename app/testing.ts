@@ -39,6 +39,7 @@ export interface TestServer extends Server {
   readonly origin: Readonly<Record<'2' | '1.1', string>>
   /** In PEM. */
   readonly ca: string
+  readonly authorityFile: string
   readonly cert: string
   /** An invitation link, as `npm run invite` makes it, to the HTTP/2 listener. */
   readonly invite: (permission: Permission, forMs?: number) => Promise<string>
@@ -98,6 +99,7 @@ export async function startTestServer(
       '1.1': `https://localhost:${server.ports['1.1']}`,
     },
     ca,
+    authorityFile: tls.authorityFile,
     cert: tls.cert,
     async invite(permission, forMs = 3_600_000) {
       const key = await loadKey(config, folder)

@@ -162,7 +162,8 @@ const needed = {
   },
   firefox: {
     programs: { CROSSWIND_FIREFOX: ['firefox-esr', 'firefox'] },
-    packages: ['firefox-esr'],
+    // The tests of trusted certificates need certutil, where it can be had.
+    packages: ['firefox-esr', 'libnss3-tools'],
     advice: `Firefox is needed here. Install it, or name its program in CROSSWIND_FIREFOX:
   Debian   apt-get install firefox-esr
   Ubuntu   add-apt-repository ppa:mozillateam/ppa && apt-get install firefox-esr
@@ -203,7 +204,11 @@ pg_basebackup must be beside it:
 /** Installs Debian's packages if permitted. Resolves and rejects as `findPrograms` does. */
 export async function ensurePrograms(name) {
   const { packages, advice } = needed[name]
-  const isReady = () => lookUp(name) !== null && (!packages.includes('socat') || findProgram(['socat']))
+  const further = [
+    ['socat', 'socat'],
+    ['libnss3-tools', 'certutil'],
+  ].filter(([one]) => packages.includes(one))
+  const isReady = () => lookUp(name) !== null && further.every(([, program]) => findProgram([program]))
   if (!isReady() && findProgram(['apt-get']) && (isRoot() || hasSudo()))
     await prepare(isReady, `installing ${name}`, () => installPackages(packages, advice))
   return findPrograms(name)

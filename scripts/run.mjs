@@ -31,6 +31,7 @@ const commands = {
   goldens: (words) => launchGoldens(words),
   doctor: (words) => launchProgram(['e2e/lab-command.ts', 'doctor', ...words]),
   invite: (words) => launchServer(['app/invite.ts', ...words]),
+  trust: (words) => launchServer(['app/trust.ts', ...words]),
   backup: (words) => launchServer(['app/backup.ts', 'backup', ...words]),
   restore: (words) => launchServer(['app/backup.ts', 'restore', ...words]),
   sensor: (words) => launchServer(['app/sensor-command.ts', ...words]),
