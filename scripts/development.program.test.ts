@@ -36,7 +36,7 @@ test('serves the page’s sources, restarts the server when a source changes, an
   }
 
   const origin = await addressShown()
-  const [, entry = ''] = /type="module" src="([^"@]+)"/.exec(await ask(origin, '/')) ?? []
+  const [, entry = ''] = /type="module" async src="([^"@]+)"/.exec(await ask(origin, '/')) ?? []
   assert.match(await ask(origin, entry), /createRoot/)
   const [vite] = (await ask(origin, '/assets/@vite/client')).match(/127\.0\.0\.1/) ?? []
   assert.ok(vite, 'the page’s WebSocket has another address')

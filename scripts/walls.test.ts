@@ -292,7 +292,7 @@ test('the page’s server imports the library’s doors, and nothing behind them
 
 test('one module prints the server’s output; other programs print for themselves', () => {
   const programs =
-    /^(server\/output|app\/(invite|backup|sensor-command|config\/schema)|sensor\/command\/.*)\.ts$|-testing\.ts$/
+    /^(server\/output|app\/(invite|backup|trust|sensor-command|config\/schema)|sensor\/command\/.*)\.ts$|-testing\.ts$/
   const prints = /\bconsole\.|process\.std(?:out|err)\.write\((?!configHelp\()/
   const found = sources
     .filter(({ path }) => /^(server|app|sensor)\//.test(path) && !isTest(path) && !programs.test(path))

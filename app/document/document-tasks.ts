@@ -10,7 +10,6 @@ import { documentOf, linesIn } from './document-reader.ts'
 import { readHtml, writeHtml } from './html.ts'
 import { readMarkdown, writeMarkdown } from './markdown.ts'
 import { pageSchema } from './page-schema.ts'
-import type { Reading } from './readings.ts'
 import {
   type Change,
   documentText,
@@ -34,6 +33,18 @@ export interface Rewriting {
   readonly isPlain: boolean
 }
 
+/** What the server shows and searches of a document. */
+export interface Reading {
+  /** HTML of at most 6,000 characters. */
+  readonly firstLines: string
+  /** Text of the first heading, as a title; empty if there is none. */
+  readonly heading: string
+  /** The first 100,000 characters. */
+  readonly text: string
+  /** The same as it is compared in a search. */
+  readonly plainText: string
+}
+
 const readers: Readonly<Record<TextType, (text: string) => readonly Line[]>> = {
   'text/plain': linesOfText,
   'text/markdown': (text) => readMarkdown(text).lines,
@@ -46,7 +57,7 @@ const writers: Readonly<Record<TextType, (lines: readonly Line[]) => string>> = 
   'text/html': writeHtml,
 }
 
-/** Characters of HTML: some sixty lines, more than a window shows. */
+/** Some sixty lines, more than a window shows. */
 const maxFirstLines = 6000
 
 /** Characters of text. */

@@ -5,9 +5,9 @@ import { test } from 'node:test'
 import type { Message } from '../../protocol/messages.ts'
 import type { Timers } from '../../protocol/time.ts'
 import { type Documents, TooCostly } from '../../server/index.ts'
-import type { PageTasks } from './document-tasks.ts'
+import type { PageTasks, Reading } from './document-tasks.ts'
 import { unlimitedDocuments } from './page-tasks-testing.ts'
-import { emptyReading, type Reading, Readings } from './readings.ts'
+import { emptyReading, Readings } from './readings.ts'
 
 /** Lines are given as a document of an earlier version. */
 const messagesWith = (html: string): Message[] => [

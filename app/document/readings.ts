@@ -4,18 +4,7 @@ import type { Message } from '../../protocol/messages.ts'
 import type { Timers } from '../../protocol/time.ts'
 import { type Documents, type ReadableLog, TooCostly } from '../../server/index.ts'
 import { contentOf } from './document-reader.ts'
-import type { PageTasks } from './document-tasks.ts'
-
-export interface Reading {
-  /** HTML of at most 6,000 characters. */
-  readonly firstLines: string
-  /** Text of the first heading, as a title; empty if there is none. */
-  readonly heading: string
-  /** The first 100,000 characters. */
-  readonly text: string
-  /** The same as it is compared in a search. */
-  readonly plainText: string
-}
+import type { PageTasks, Reading } from './document-tasks.ts'
 
 export const emptyReading: Reading = { firstLines: '', heading: '', text: '', plainText: '' }
 

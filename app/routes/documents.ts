@@ -122,11 +122,8 @@ const maxListed = 1000
 /** Characters, with the commas between the words. */
 const maxSearchLength = 200
 
-/** What is not read by then is not searched: the next search finds more read. */
-const maxSearchMs = 1000
-
-/** A heading that is not read by then is not shown as a title. */
-const maxReadingMs = 300
+/** What is not read by then is not searched, and its heading not shown as a title: the next request finds more read. */
+const maxReadingMs = 1000
 
 const maxInvitationBytes = 1024
 const invitationSchema = z.strictObject({
@@ -166,7 +163,7 @@ function mountList(router: Router, { crosswind, onLog, timers }: DocumentParts):
       .filter(([channel]) => caller.mayRead(channel))
       .sort(([, one], [, other]) => (other.at ?? Infinity) - (one.at ?? Infinity))
     const shown = readable.slice(0, maxListed)
-    const deadline = timers.now() + (words.length > 0 ? maxSearchMs : maxReadingMs)
+    const deadline = timers.now() + maxReadingMs
     const own = stored.for(caller.connection)
     let unsearched = 0
     const documents: ListedDocument[] = []

@@ -5,7 +5,7 @@ import { createPortal } from 'react-dom'
 import { safeLink } from '../../app/document/rich-text.ts'
 import { keepFocus } from '../page/hooks.ts'
 import '../styles/tool-panels.css'
-import { icons, isMac } from './Toolbar.tsx'
+import { icons, isMac } from './tool-icons.tsx'
 import { keysShown, otherShortcuts, type Tool, tools, toolsFor } from './tools.ts'
 import { addressTyped } from './typed-address.ts'
 

@@ -152,6 +152,7 @@ test('signs that are text stay text', () => {
     '**a\u2028b**',
     'a*',
     '``',
+    'https://example.org/_next_',
   ])
     assert.equal(expanded(`p ${typed}`), null, typed)
   assert.equal(expanded('pre **a**'), null)
@@ -168,6 +169,8 @@ test('an address becomes a link once a space follows it', () => {
   for (const [typed, expected] of [
     ['see https://example.org/a ', 'see [https://example.org/a]{https://example.org/a} '],
     ['(www.example.org). ', '([www.example.org]{https://www.example.org}). '],
+    ['https://example.org/a_(b) ', '[https://example.org/a_(b)]{https://example.org/a_(b)} '],
+    ['“https://example.org/_a_” ', '“[https://example.org/_a_]{https://example.org/_a_}” '],
     ['http://localhost:8443 ', '[http://localhost:8443]{http://localhost:8443} '],
   ])
     assert.equal(expanded(`p ${typed}`), expected)

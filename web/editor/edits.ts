@@ -422,6 +422,8 @@ const signs: readonly (readonly [sign: string, attributes: Attributes])[] = [
 function formatSigned(lines: readonly Line[], caret: number): Edit | null {
   const { line, offset } = findIn(lines, caret)
   const text = textOfLine(line).slice(0, offset)
+  // In an address they are part of it.
+  if (isAddress.test(text.split(/\s/).at(-1) ?? '')) return null
   for (const [sign, attributes] of signs) {
     if (!text.endsWith(sign)) continue
     const end = offset - sign.length
@@ -447,14 +449,19 @@ function formatSigned(lines: readonly Line[], caret: number): Edit | null {
   return null
 }
 
+const isAddress = /^\W?(?:https?:|www\.)/i
+
 /** Null unless the text before the caret ends with an address. */
 export function linkTyped(lines: readonly Line[], caret: number): Edit | null {
   const { line, offset } = findIn(lines, caret)
   if (line.block === 'pre') return null
   const text = textOfLine(line).slice(0, offset)
-  const word = text.split(/[\s(<"'“‘]/).at(-1) ?? ''
+  const words = text.split(/\s/).at(-1) ?? ''
+  if (!isAddress.test(words)) return null
+  const word = words.replace(/^\W/, '')
   let address = word
-  while (/[.,;:!?)>"'”’]$/.test(address)) address = address.slice(0, -1)
+  const isOpen = () => address.endsWith(')') && address.split('(').length >= address.split(')').length
+  while (/[.,;:!?)>"'”’]$/.test(address) && !isOpen()) address = address.slice(0, -1)
   const href = /^www\.[^.]/i.test(address) ? `https://${address}` : address
   if (!/^https?:\/\/[^/.]+[.:/]./i.test(href) || !URL.canParse(href)) return null
   const link = safeLink(href)
