@@ -12,6 +12,7 @@ import { createMemoryLog } from '../server/log/memory-log.ts'
 import { openSqliteLog } from '../server/log/sqlite-log.ts'
 import { type PastWind, readSnapshot } from './shared/wind-history.ts'
 import { fault, gustyWind, readingDraft, store } from './shared/wind-testing.ts'
+import { readWeek } from './shared/wind-week.ts'
 import { WindRecorder } from './wind-recorder.ts'
 
 const now = 1_700_000_000_000
@@ -103,6 +104,33 @@ test('after stop it neither follows nor continues to read', async (t) => {
   await put(log, readingDraft(9, now))
   await log.close()
   assert.equal(readings(await past()), 0)
+  assert.deepEqual(failures, [])
+})
+
+test('the week before is read once it is asked for, from the oldest reading on', async (t) => {
+  const log = memoryLog()
+  const dayMs = 24 * 3_600_000
+  const moments = [8 * dayMs, 6 * dayMs, 6 * dayMs - 250, dayMs, 1000].map((agoMs) => now - agoMs)
+  await store(log, moments)
+  const time = { now }
+  const { recorder, failures } = run(t, log, { ...processTimers, now: () => time.now })
+  async function week() {
+    time.now += 5000
+    return readWeek(JSON.parse(gunzipSync(await recorder.week()).toString()))
+  }
+  const first = await week()
+  assert.equal(first.isComplete, false)
+  assert.equal(first.stretches.length, 1)
+  let shown = await week()
+  for (let passed = 0; !shown.isComplete; passed += 1) {
+    assert.ok(passed < 1000)
+    await new Promise<void>((resolve) => setImmediate(resolve))
+    shown = await week()
+  }
+  assert.deepEqual(
+    shown.stretches.map(({ sums }) => sums.count),
+    [2, 1, 1],
+  )
   assert.deepEqual(failures, [])
 })
 

@@ -1,13 +1,14 @@
-// Records the last hour of wind from the log, and serves it at `GET /api/wind/history`.
+// Records the last hour of wind from the log, and the last week once it is asked for, and serves both.
 
 import { promisify } from 'node:util'
-import { gzip } from 'node:zlib'
+import { gunzip, gzip } from 'node:zlib'
 import type Router from '@koa/router'
 import { type Cursor, isKind, type Message } from '../protocol/messages.ts'
 import type { Timers } from '../protocol/time.ts'
 import type { ReadableLog } from '../server/index.ts'
 import { windChannel } from './shared/page-messages.ts'
-import { WindHistory } from './shared/wind-history.ts'
+import { WindHistory, weekMs } from './shared/wind-history.ts'
+import { writeWeek } from './shared/wind-week.ts'
 
 type WindLog = Pick<ReadableLog, 'follow' | 'numberAt' | 'read' | 'snapshot'>
 
@@ -18,11 +19,19 @@ interface WindRecorderParts {
   readonly onFailure: (error: unknown) => void
 }
 
+interface Older {
+  readonly history: WindHistory
+  isComplete: boolean
+}
+
 const channels: ReadonlySet<string> = new Set([windChannel])
 const hourMs = 3_600_000
 
 /** Pause between portions of a few ms, so that messages go first. */
 const pauseMs = 10
+
+/** A week's answer is as good for this long, ms. */
+const weekKeptMs = 5000
 
 /** Number of messages skipped if the log deletes faster than this reads. */
 const skippedMessages = 500
@@ -42,11 +51,21 @@ export function mountWindHistory(router: Router, recorderNow: () => WindRecorder
     ctx.type = 'json'
     ctx.body = body
   })
+  router.get('/api/wind/week', async (ctx) => {
+    const body = await recorderNow().week()
+    const isGzipped = ctx.acceptsEncodings('gzip', 'identity') === 'gzip'
+    ctx.set('Cache-Control', 'no-store')
+    ctx.vary('Accept-Encoding')
+    if (isGzipped) ctx.set('Content-Encoding', 'gzip')
+    ctx.type = 'json'
+    ctx.body = isGzipped ? body : await promisify(gunzip)(body)
+  })
 }
 
 export class WindRecorder {
   readonly #log: WindLog
   readonly #timers: Timers
+  readonly #onFailure: WindRecorderParts['onFailure']
   readonly #history = new WindHistory()
   readonly #unfollow: () => void
   readonly #isFilled: Promise<void>
@@ -56,11 +75,15 @@ export class WindRecorder {
   #gzipped: Promise<Buffer> | null = null
   /** Readings that arrive while the log is read; null afterwards. */
   #waiting: Message<'reading'>[] | null = []
+  /** What is read of the week before the hour; null until it is asked for. */
+  #older: Older | null = null
+  #week: { readonly at: number; readonly gzipped: Promise<Buffer> } | null = null
   #isStopped = false
 
   constructor({ log, timers, onFailure }: WindRecorderParts) {
     this.#log = log
     this.#timers = timers
+    this.#onFailure = onFailure
     this.#unfollow = log.follow((message) => {
       if (message.channel !== windChannel || !isKind(message, 'reading')) return
       if (this.#waiting) this.#waiting.push(message)
@@ -84,6 +107,30 @@ export class WindRecorder {
     await this.#isFilled
     this.#gzipped ??= promisify(gzip)(this.#written())
     return this.#gzipped
+  }
+
+  /**
+   * Resolves to a `WeekSnapshot`, compressed. The first call begins to read the log, some minutes of work for a week
+   * of four readings a second: until then the answer has what is read so far.
+   */
+  async week(): Promise<Buffer> {
+    await this.#isFilled
+    if (this.#older === null) {
+      this.#older = { history: new WindHistory(), isComplete: false }
+      void this.#fillWeek(this.#older)
+    }
+    const now = this.#timers.now()
+    const { history, isComplete } = this.#older
+    if (this.#week === null || now - this.#week.at >= weekKeptMs) {
+      const older = history.since(now - weekMs, 'minute')
+      const hour = this.#history.since(now - weekMs, 'minute')
+      const both = new WindHistory()
+      both.joinWeek(hour)
+      both.joinWeek(older)
+      const text = JSON.stringify(writeWeek(both.since(now - weekMs, 'minute'), isComplete))
+      this.#week = { at: now, gzipped: promisify(gzip)(text) }
+    }
+    return this.#week.gzipped
   }
 
   #written(): string {
@@ -110,13 +157,39 @@ export class WindRecorder {
     const since = this.#timers.now() - hourMs
     const { head } = await this.#log.snapshot(channels)
     if (this.#isStopped) return
-    let place = await this.#log.numberAt(windChannel, since)
-    while (place < head.seq) {
+    const first = await this.#log.numberAt(windChannel, since)
+    await this.#readUntil(head, first, head.seq, (message) => this.#record(message))
+  }
+
+  /** Records what is older than the first minute of the hour. What cannot be read is missing. */
+  async #fillWeek(older: Older): Promise<void> {
+    const now = this.#timers.now()
+    const until = this.#history.since(Number.NEGATIVE_INFINITY, 'minute')[0]?.firstAt ?? now
+    try {
+      const { head } = await this.#log.snapshot(channels)
+      if (this.#isStopped) return
+      const first = await this.#log.numberAt(windChannel, now - weekMs)
+      const last = await this.#log.numberAt(windChannel, until)
+      await this.#readUntil(head, first, last, ({ body, at }) => older.history.take(body, at))
+    } catch (error) {
+      this.#onFailure(error)
+    }
+    older.isComplete = true
+  }
+
+  /** Gives each reading after a number, up to another. */
+  async #readUntil(
+    head: Cursor,
+    first: number,
+    last: number,
+    take: (message: Message<'reading'>) => void,
+  ): Promise<void> {
+    let place = first
+    while (place < last) {
       const portion = await this.#read({ ...head, seq: place })
       if (!portion) return
       const messages = portion.recovered ? portion.messages : []
-      for (const message of messages)
-        if (message.seq <= head.seq && isKind(message, 'reading')) this.#record(message)
+      for (const message of messages) if (message.seq <= last && isKind(message, 'reading')) take(message)
       place = portion.recovered ? portion.reached.seq : place + skippedMessages
     }
   }

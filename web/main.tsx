@@ -21,7 +21,7 @@ import { followKeyboard } from './page/keyboard.ts'
 import { overlaysCode } from './page/overlays-code.ts'
 import { type BrowserKey, browserKey, modeAsked } from './page-session.ts'
 import { createStore, firstView, readChoices, readItem, type Store } from './store.ts'
-import { askForPast, createWindFeed, fillInPast } from './wind/wind-feed.ts'
+import { askForPast, askForWeek, createWindFeed, fillInPast } from './wind/wind-feed.ts'
 
 /** `keptAt`: null if the server answered. */
 type Opened = Pick<KeptPage, 'start'> & { readonly keptAt: number | null }
@@ -150,7 +150,7 @@ function openPage(
     )
   // Not while recording, which needs otherwise idle connections.
   else {
-    fillInPast({ store, feed: windFeed, ask: askForPast, now: browserTimers.now })
+    fillInPast({ store, feed: windFeed, ask: askForPast, askWeek: askForWeek, now: browserTimers.now })
     void prepareForOutages(opened.start, store, session)
   }
 

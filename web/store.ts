@@ -9,7 +9,8 @@ import type { Share } from '../protocol/modes.ts'
 import { isWindUnit, type WindUnit } from '../sensor/wind-units.ts'
 import type { Person } from './editor/presence.ts'
 
-export const historyMinutes = [1, 10, 60] as const
+/** The last two are a day and a week. */
+export const historyMinutes = [1, 10, 60, 1440, 10_080] as const
 export type HistoryMinutes = (typeof historyMinutes)[number]
 
 /** Choices in the wind panel, kept in this browser. */

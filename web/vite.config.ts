@@ -57,6 +57,13 @@ const preloadParts: Plugin = {
   },
 }
 
+/** The page itself is not compressed, since it contains secrets (BREACH). */
+const withoutIndentation: Plugin = {
+  name: 'crosswind-without-indentation',
+  apply: 'build',
+  transformIndexHtml: { order: 'post', handler: (html) => html.replaceAll(/^ +/gm, '') },
+}
+
 /** Compresses once at the highest level instead of per request. */
 const compressedFiles: Plugin = {
   name: 'crosswind-compressed-files',
@@ -112,7 +119,7 @@ export default defineConfig({
   root: import.meta.dirname,
   base: '/',
   publicDir: false,
-  plugins: [commonFile, preloadParts, compressedFiles, serviceWorker],
+  plugins: [commonFile, preloadParts, withoutIndentation, compressedFiles, serviceWorker],
   build: {
     outDir: 'dist',
     emptyOutDir: true,

@@ -29,21 +29,21 @@ function again(past: PastWind, own = new WindHistory()): { history: WindHistory;
 /** Seconds after the start at which something starts anew. */
 function startsOf(history: WindHistory): number[] {
   return history
-    .since(0, false)
+    .since(0, 'second')
     .filter(({ startsAnew }) => startsAnew)
     .map(({ firstAt }) => Math.floor((firstAt - startAt) / 1000))
 }
 
 describe('stretches', () => {
   test('keeps every reading of the last minute', () => {
-    const stretches = recorded(1000, 250).since(startAt + 999 * 250 - 60_000, true)
+    const stretches = recorded(1000, 250).since(startAt + 999 * 250 - 60_000, 'reading')
     assert.equal(stretches.length, 240)
     assert.ok(stretches.every(({ sums }) => sums.count === 1))
     assert.equal(stretches.at(-1)?.lastAt, startAt + 999 * 250)
   })
 
   test('keeps the last hour by the second', () => {
-    const stretches = recorded(8 * 3600, 250).since(startAt + 3_600_000, false)
+    const stretches = recorded(8 * 3600, 250).since(startAt + 3_600_000, 'second')
     assert.equal(stretches.length, 3600)
     assert.ok(stretches.slice(1).every(({ sums }) => sums.count === 4))
     const [, second] = stretches
@@ -52,13 +52,13 @@ describe('stretches', () => {
 
   test('takes no more room than its limits for 20 readings a second over two hours', () => {
     const history = recorded(20 * 7200, 50)
-    assert.ok(history.since(0, true).length <= 1221)
-    assert.ok(history.since(0, false).length <= 3602)
-    assert.equal(history.since(0, false)[0]?.firstAt, startAt + 7_200_000 - 3_601_000)
+    assert.ok(history.since(0, 'reading').length <= 1221)
+    assert.ok(history.since(0, 'second').length <= 3602)
+    assert.equal(history.since(0, 'second')[0]?.firstAt, startAt + 7_200_000 - 3_601_000)
   })
 
   test('joins, and does not lose, repeats with the same timestamp', () => {
-    const [stretch, ...others] = recorded(36, 0).since(0, true)
+    const [stretch, ...others] = recorded(36, 0).since(0, 'reading')
     assert.equal(stretch?.sums.count, 36)
     assert.deepEqual(others, [])
   })
@@ -71,13 +71,13 @@ describe('stretches', () => {
     steady(0, 6)
     history.take(fault, startAt + 4250)
     steady(4500, 4)
-    const stretches = history.since(0, false)
+    const stretches = history.since(0, 'second')
     assert.deepEqual(startsOf(history), [0, 4])
     assert.equal(stretches[0]?.gustMetresPerSecond, null)
     assertNear(stretches.at(-1)?.gustMetresPerSecond, 6)
     assert.deepEqual(
       history
-        .since(startAt + 3900, true)
+        .since(startAt + 3900, 'reading')
         .map(({ startsAnew }) => startsAnew)
         .slice(0, 2),
       [true, false],
@@ -113,13 +113,13 @@ describe('an hour at 4 Hz after transfer', () => {
   })
 
   test('has the same stretches, by the second and in full', () => {
-    for (const [isFull, least] of [
-      [false, 3599],
-      [true, 235],
+    for (const [grain, spanMs, least] of [
+      ['second', 3_599_000, 3599],
+      ['reading', 59_000, 235],
     ] as const) {
-      const since = now - (isFull ? 59_000 : 3_599_000)
-      const had = first.since(since, isFull)
-      const has = second.since(since, isFull)
+      const since = now - spanMs
+      const had = first.since(since, grain)
+      const has = second.since(since, grain)
       assert.ok(has.length >= least && Math.abs(has.length - had.length) <= 1, `${has.length}, ${had.length}`)
       for (const [place, stretch] of has.toReversed().slice(0, had.length).entries()) {
         const was = had.at(-1 - place)
@@ -133,7 +133,7 @@ describe('an hour at 4 Hz after transfer', () => {
 
   test('has gusts like the original ones', () => {
     const gusts = (history: WindHistory) =>
-      history.since(now - 3_000_000, false).map(({ gustMetresPerSecond }) => gustMetresPerSecond ?? 0)
+      history.since(now - 3_000_000, 'second').map(({ gustMetresPerSecond }) => gustMetresPerSecond ?? 0)
     const had = gusts(first)
     const has = gusts(second)
     const apart = has.map((gust, place) => Math.abs(gust - (had[place] ?? 0)))
@@ -181,7 +181,9 @@ describe('joined with what it has already', () => {
     return history
   }
   const seconds = (history: WindHistory) =>
-    history.since(0, false).map(({ firstAt, sums }) => [Math.floor((firstAt - startAt) / 1000), sums.count])
+    history
+      .since(0, 'second')
+      .map(({ firstAt, sums }) => [Math.floor((firstAt - startAt) / 1000), sums.count])
 
   test('repeats nothing, misses nothing, and the start of the received part is not a gap', () => {
     const { history } = again(sent(between(100, 300)), between(0, 200))

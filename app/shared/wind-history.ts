@@ -1,4 +1,4 @@
-// The last hour of wind in bounded memory: statistics, plot data, and its JSON form.
+// The last hour and week of wind in bounded memory: statistics, plot data, and their JSON form.
 
 import {
   addSums,
@@ -41,13 +41,17 @@ export interface WindColumns {
   readonly gaps: readonly number[]
 }
 
+/** How finely wind is kept: readings for a minute, seconds for an hour, minutes for a week. */
+export type Grain = 'reading' | 'second' | 'minute'
+
 export interface PastWind extends Pick<WindSnapshot, 'seq' | 'faultAt'> {
   readonly entries: readonly WindEntry[]
 }
 
 const secondMs = 1000
-const minuteMs = 60_000
+export const minuteMs = 60_000
 const hourMs = 3_600_000
+export const weekMs = 7 * 24 * hourMs
 
 const fault: BareReading = { state: 'fault', speedMetresPerSecond: null, directionDegrees: null }
 
@@ -56,6 +60,7 @@ export class WindHistory {
   /** 50 ms: 20 readings a second, the fastest WindSonic rate; faster readings are merged. */
   readonly #minute = new Stretches(minuteMs + secondMs, 50)
   readonly #hour = new Stretches(hourMs + secondMs, secondMs)
+  readonly #week = new Stretches(weekMs + minuteMs, minuteMs)
 
   /**
    * Returns `stampedAt` (ms since the epoch) in the history's monotonic time. A fault leaves a gap.
@@ -65,6 +70,7 @@ export class WindHistory {
     if (stretch) {
       this.#minute.add(stretch)
       this.#hour.add(stretch)
+      this.#week.add(stretch)
     }
     return at
   }
@@ -73,12 +79,15 @@ export class WindHistory {
     return this.#statistics.figures(now)
   }
 
-  /**
-   * Entries after `at`, oldest first: readings of the last minute if `isFull`, else seconds of the
-   * last hour.
-   */
-  since(at: number, isFull: boolean): readonly Stretch[] {
-    return (isFull ? this.#minute : this.#hour).since(at)
+  /** Entries after `at`, oldest first. */
+  since(at: number, grain: Grain): readonly Stretch[] {
+    const kept = { reading: this.#minute, second: this.#hour, minute: this.#week }
+    return kept[grain].since(at)
+  }
+
+  /** Takes these minutes in place of its own, up to the last of them. */
+  joinWeek(past: readonly Stretch[]): void {
+    this.#week.putBefore(past)
   }
 
   snapshot({ seq, faultAt }: Pick<WindSnapshot, 'seq' | 'faultAt'>): WindSnapshot {
@@ -109,12 +118,12 @@ export class WindHistory {
 
   /** `full` begins on a whole second. */
   #entries(): { readonly seconds: WindEntry[]; readonly full: WindEntry[] } {
-    const minute = this.since(Number.NEGATIVE_INFINITY, true)
+    const minute = this.since(Number.NEGATIVE_INFINITY, 'reading')
     const newestAt = minute.at(-1)?.lastAt
     if (newestAt === undefined) return { seconds: [], full: [] }
     const fullFromAt = (Math.floor((newestAt - minuteMs) / secondMs) + 1) * secondMs
     return {
-      seconds: this.since(newestAt - hourMs, false)
+      seconds: this.since(newestAt - hourMs, 'second')
         .filter(({ firstAt }) => firstAt < fullFromAt)
         .map((stretch) => {
           const fromAt = Math.floor(stretch.firstAt / secondMs) * secondMs
@@ -171,6 +180,24 @@ class Stretches {
     return this.#kept.slice(first)
   }
 
+  /** Keeps only what is newer; the grain at the border, which may still grow, as it is here. */
+  putBefore(past: readonly Stretch[]): void {
+    const grainOf = ({ firstAt }: Stretch) => Math.floor(firstAt / this.#grainMs)
+    const last = past.at(-1)
+    if (!last) return
+    const [first, ...others] = this.#kept.slice(this.#head).filter((own) => grainOf(own) >= grainOf(last))
+    const before = past.filter((one) => !first || grainOf(one) < grainOf(first))
+    const endsAt = before.at(-1)?.lastAt ?? Number.NEGATIVE_INFINITY
+    this.#head = 0
+    this.#kept = first
+      ? [
+          ...before,
+          { ...first, startsAnew: first.startsAnew && first.firstAt - endsAt > this.#grainMs },
+          ...others,
+        ]
+      : before
+  }
+
   /** Compacts only when half is stale: amortized O(1) per entry. */
   #dropUntil(at: number): void {
     while ((this.#kept[this.#head]?.lastAt ?? Number.POSITIVE_INFINITY) <= at) this.#head += 1
@@ -194,7 +221,8 @@ export function joinStretches(one: Stretch, other: Stretch): Stretch {
   }
 }
 
-function entryOf(
+/** The stretch as it is sent: spread over a time. */
+export function entryOf(
   { sums, lowestMetresPerSecond, highestMetresPerSecond, startsAnew }: Stretch,
   fromAt: number,
   toAt: number,
@@ -225,7 +253,7 @@ function speedsOf(entry: WindEntry): number[] {
 }
 
 /** `unitMs` is the time resolution. */
-function columnsOf(entries: readonly WindEntry[], unitMs: number): WindColumns {
+export function columnsOf(entries: readonly WindEntry[], unitMs: number): WindColumns {
   const times = entries.map(({ fromAt }) => Math.floor(fromAt / unitMs))
   const centi = (speedMetresPerSecond: number) => Math.round(speedMetresPerSecond * 100)
   return {
@@ -248,7 +276,7 @@ export function readSnapshot(given: unknown): PastWind {
 }
 
 /** `spanMs` is the duration of each entry. */
-function entriesIn(columns: WindColumns, unitMs: number, spanMs: number): readonly WindEntry[] {
+export function entriesIn(columns: WindColumns, unitMs: number, spanMs: number): readonly WindEntry[] {
   mustBeSound(columns)
   const { after, count, speed, lowest, highest, direction, gaps } = columns
   const afterGap = new Set(gaps)
@@ -268,8 +296,8 @@ function entriesIn(columns: WindColumns, unitMs: number, spanMs: number): readon
   })
 }
 
-/** More than an hour in seconds (3600) or a minute in full (1200), or the readings of one entry. */
-const maxEntries = 10_000
+/** More than an hour in seconds (3600), a minute in full (1200), or a week in minutes (10,080); or the readings of one entry. */
+const maxEntries = 11_000
 
 const maxCentimetresPerSecond = 100_000
 

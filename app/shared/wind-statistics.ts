@@ -204,6 +204,26 @@ function sumsOf(speed: number, directionDegrees: number | null, coversMs: number
   return { count: 1, speed, east: speed * sine, north: speed * cosine, directed: 1, sine, cosine, coversMs }
 }
 
+/** Sums of so many equal readings: the spread within them is lost. */
+export function meanSums(
+  count: number,
+  speed: number,
+  directionDegrees: number | null,
+  coversMs: number,
+): WindSums {
+  const { east, north, directed, sine, cosine } = sumsOf(speed, directionDegrees, 0)
+  return {
+    count,
+    speed: speed * count,
+    east: east * count,
+    north: north * count,
+    directed: directed * count,
+    sine: sine * count,
+    cosine: cosine * count,
+    coversMs,
+  }
+}
+
 export function addSums(one: WindSums, other: WindSums): WindSums {
   return {
     count: one.count + other.count,

@@ -367,6 +367,7 @@ describe('the page’s server, by invitation', () => {
     'GET /api/windows': { needs: 'a permit' },
     'GET /api/session': { needs: 'a permit' },
     'GET /api/wind/history': { needs: 'a permit' },
+    'GET /api/wind/week': { needs: 'a permit' },
     'GET /api/documents': { needs: 'a permit' },
     'GET /api/documents/:channel': { needs: 'to read', path: `/api/documents/${channel}` },
     'PUT /api/documents/:channel': {

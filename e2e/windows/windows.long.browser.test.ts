@@ -156,7 +156,7 @@ test('five of seven windows get HTTP/1.1’s connections, with a warning; the ot
   assert.ok(first)
   const streams = async () => (await first.run(linkState)).browserHttp1Streams
   await until(async () => (await streams()) === 5, 'five streams were not counted')
-  const warning = /Five windows of this browser are open over HTTP\/1\.1/
+  const warning = /5 windows of this browser are open over HTTP\/1\.1/
   await until(async () => warning.test(await first.run(bannerText)), 'no warning was shown')
   const query = new URLSearchParams({ transport: wished.transport, http: wished.http, channel, record: '' })
   const others: BrowserWindow[] = []

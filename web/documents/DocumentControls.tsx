@@ -1,13 +1,12 @@
 // Share, and the menu of all else that can be done with the document.
 
-import { type ComponentType, useEffect, useRef, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { documentPath } from '../../app/shared/document-api.ts'
 import { Menu } from '../page/Controls.tsx'
 import { type PageProps, useMayWrite } from '../page/hooks.ts'
 import { LineIcon } from '../page/Icons.tsx'
-import { overlaysCode } from '../page/overlays-code.ts'
+import { useOverlays } from '../page/overlays-code.ts'
 import { formatLength } from '../page/wording.ts'
-import type { DialogProps } from './Dialog.tsx'
 import { countsOf } from './text-counts.ts'
 
 type DialogName = 'DocumentsDialog' | 'ShareDialog'
@@ -19,22 +18,18 @@ interface ControlsProps extends PageProps {
 export function DocumentControls({ store, actions, start, onRename }: ControlsProps) {
   const mayWrite = useMayWrite(store, start)
   const file = useRef<HTMLInputElement>(null)
-  const [Dialog, setDialog] = useState<ComponentType<DialogProps> | null>(null)
+  const [dialog, setDialog] = useState<DialogName | null>(null)
+  const overlays = useOverlays(dialog !== null, (sentence) => {
+    setDialog(null)
+    actions.notify(sentence)
+  })
+  const Dialog = dialog && overlays?.[dialog]
 
   function download(extension: string): void {
     const link = document.createElement('a')
     link.href = `${documentPath(start.channel)}/export.${extension}`
     link.download = ''
     link.click()
-  }
-
-  async function show(name: DialogName): Promise<void> {
-    try {
-      const overlays = await overlaysCode.load()
-      setDialog(() => overlays[name])
-    } catch (error) {
-      actions.notify((error as Error).message)
-    }
   }
 
   function importAll(files: Iterable<File>): void {
@@ -59,7 +54,7 @@ export function DocumentControls({ store, actions, start, onRename }: ControlsPr
 
   const items: readonly (readonly [words: string, choose: () => void])[] = [
     ['New window', actions.openWindow],
-    ['Documents…', () => show('DocumentsDialog')],
+    ['Documents…', () => setDialog('DocumentsDialog')],
     ...(mayWrite
       ? ([
           ['Rename', onRename],
@@ -75,7 +70,7 @@ export function DocumentControls({ store, actions, start, onRename }: ControlsPr
       <button
         type="button"
         className="button primary-button share-button row"
-        onClick={() => show('ShareDialog')}
+        onClick={() => setDialog('ShareDialog')}
       >
         <LineIcon name="share" />
         <span className="share-word">Share</span>

@@ -1,11 +1,9 @@
 // The page's state in a word, as a button that opens a panel.
 
-import { type ComponentType, useEffect, useState } from 'react'
-import type { PanelProps } from './ConnectionPanel.tsx'
 import { usePopup } from './Controls.tsx'
 import { keepFocus, type PageProps, useOutbox, useView } from './hooks.ts'
 import { LinkShape } from './Icons.tsx'
-import { overlaysCode } from './overlays-code.ts'
+import { useOverlays } from './overlays-code.ts'
 import { formatState, linkAnnouncement, type StateWords } from './wording.ts'
 
 export function Connection(page: PageProps) {
@@ -14,18 +12,10 @@ export function Connection(page: PageProps) {
   const outage = useView(store, (view) => view.outage)
   const state = useStateWords(page)
   const { isOpen, setOpen, close, button, popup } = usePopup()
-  const [Panel, setPanel] = useState<ComponentType<PanelProps> | null>(null)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each opening.
-  useEffect(() => {
-    if (!isOpen || Panel !== null) return
-    overlaysCode.load().then(
-      ({ ConnectionPanel }) => setPanel(() => ConnectionPanel),
-      ({ message }: Error) => {
-        setOpen(false)
-        page.actions.notify(message)
-      },
-    )
-  }, [isOpen])
+  const overlays = useOverlays(isOpen, (sentence) => {
+    setOpen(false)
+    page.actions.notify(sentence)
+  })
   return (
     <div className="connection" data-link={outage === null ? link.state : 'waiting'} {...popup}>
       <button
@@ -43,7 +33,7 @@ export function Connection(page: PageProps) {
         <span className="connection-word">{state.word}</span>
       </button>
       <output className="visually-hidden">{linkAnnouncement(link, outage)}</output>
-      {isOpen && Panel && <Panel {...page} state={state} onClose={close} />}
+      {isOpen && overlays && <overlays.ConnectionPanel {...page} state={state} onClose={close} />}
     </div>
   )
 }

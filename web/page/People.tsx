@@ -1,10 +1,9 @@
-// People on the page: badges in the header, and a list with this window's own name.
+// People on the page: badges in the header, as a button that opens a list.
 
-import { type FormEvent, useEffect, useRef, useState } from 'react'
-import { maxNameCharacters } from '../../app/shared/page-messages.ts'
-import { initialsOf, type Person } from '../editor/presence.ts'
+import { Badge } from './Badge.tsx'
 import { usePopup } from './Controls.tsx'
 import { type CommonProps, useView } from './hooks.ts'
+import { useOverlays } from './overlays-code.ts'
 
 /** Number of badges in the header; the rest are a count. */
 const maxBadges = 3
@@ -13,7 +12,11 @@ export function People({ store, actions }: CommonProps) {
   const people = useView(store, (view) => view.people)
   // Unknown while disconnected.
   const count = useView(store, (view) => (view.link.state === 'open' ? view.windows : null))
-  const { isOpen, close, button, popup } = usePopup()
+  const { isOpen, setOpen, close, button, popup } = usePopup()
+  const list = useOverlays(isOpen, (sentence) => {
+    setOpen(false)
+    actions.notify(sentence)
+  })
   const others = people.filter(({ isSelf }) => !isSelf)
   const badges = [...others, ...people.filter(({ isSelf }) => isSelf)].slice(0, maxBadges)
   const typing = others.filter(({ isTyping }) => isTyping)
@@ -44,79 +47,14 @@ export function People({ store, actions }: CommonProps) {
           {typing.length > 0 && `, ${typing.length} typing`}
         </span>
       </button>
-      {isOpen && (
-        <div className="people-list raised" role="dialog" aria-label="Who is here">
-          <ul>
-            {people.map((person) => (
-              <li key={person.window} data-typing={person.isTyping || undefined}>
-                <Badge person={person} />
-                {person.isSelf ? (
-                  <OwnName name={person.name} onChoose={(name) => actions.chooseName(name)} onDone={close} />
-                ) : (
-                  <span className="people-name">
-                    <bdi translate="no">{person.name}</bdi>
-                  </span>
-                )}
-                <span className="people-state small">
-                  {person.isSelf ? 'you' : person.isTyping ? 'typing…' : ''}
-                </span>
-              </li>
-            ))}
-          </ul>
-          {unnamed > 0 && (
-            <p className="small">
-              and {unnamed} {unnamed === 1 ? 'window' : 'windows'} without a name
-            </p>
-          )}
-        </div>
+      {isOpen && list && (
+        <list.PeopleList
+          people={people}
+          unnamed={unnamed}
+          onName={(name) => actions.chooseName(name)}
+          onDone={close}
+        />
       )}
     </div>
-  )
-}
-
-function Badge({ person: { name, colour, isTyping } }: { readonly person: Person }) {
-  return (
-    <span
-      className="people-badge"
-      data-colour={colour}
-      data-typing={isTyping || undefined}
-      aria-hidden="true"
-    >
-      {initialsOf(name)}
-    </span>
-  )
-}
-
-interface OwnNameProps {
-  readonly name: string
-  readonly onChoose: (name: string) => void
-  readonly onDone: () => void
-}
-
-/** Saves the name when the field loses focus or is submitted. */
-function OwnName({ name, onChoose, onDone }: OwnNameProps) {
-  const field = useRef<HTMLInputElement>(null)
-  const [draft, setDraft] = useState(name)
-  useEffect(() => setDraft(name), [name])
-  // A click would focus it and so keep the list open; by keyboard it is the first thing to do here.
-  useEffect(() => field.current?.select(), [])
-  function submit(event: FormEvent): void {
-    event.preventDefault()
-    onChoose(draft)
-    onDone()
-  }
-  return (
-    <form className="people-own" onSubmit={submit}>
-      <input
-        ref={field}
-        className="field"
-        aria-label="Your name"
-        autoComplete="nickname"
-        maxLength={maxNameCharacters}
-        value={draft}
-        onChange={({ target }) => setDraft(target.value)}
-        onBlur={() => draft !== name && onChoose(draft)}
-      />
-    </form>
   )
 }

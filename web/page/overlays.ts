@@ -3,3 +3,4 @@
 export { DocumentsDialog } from '../documents/DocumentsDialog.tsx'
 export { ShareDialog } from '../documents/ShareDialog.tsx'
 export { ConnectionPanel } from './ConnectionPanel.tsx'
+export { PeopleList } from './PeopleList.tsx'

@@ -8,7 +8,7 @@ import { type CommonProps, useView } from '../page/hooks.ts'
 import { historyMinutes, unitShown } from '../store.ts'
 import { displayOf } from './canvas.ts'
 import { HistoryPlots } from './history-plots.ts'
-import { units } from './wind-words.ts'
+import { formatTime, units } from './wind-words.ts'
 
 export interface HistoryProps extends CommonProps {
   readonly history: Pick<WindHistory, 'since'>
@@ -59,13 +59,15 @@ export const History = memo(function History({ store, actions, history }: Histor
         <h3 id={`${id}-name`}>History</h3>
         <Segments
           label="Length of the history"
-          choices={historyMinutes.map((choice) => [choice, `${choice} min`])}
+          choices={historyMinutes.map((choice) => [choice, formatTime(choice * 60_000)])}
           chosen={minutes}
           onChoose={(minutes) => actions.chooseWind({ minutes })}
         />
       </div>
       <p className="history-words small" id={`${id}-words`} data-moment={moment !== null}>
-        <span className="visually-hidden">{moment === null && `In the last ${minutes} minutes: `}</span>
+        <span className="visually-hidden">
+          {moment === null && `In the last ${formatTime(minutes * 60_000)}: `}
+        </span>
         {moment ?? summary}
       </p>
       <div

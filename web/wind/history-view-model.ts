@@ -35,7 +35,7 @@ interface Shown {
 export function historyModel(history: Pick<WindHistory, 'since'>, { minutes, nowAt, unit, width }: Shown) {
   const spanMs = minutes * 60_000
   const isFull = minutes === 1
-  const stretches = history.since(nowAt - spanMs, isFull)
+  const stretches = history.since(nowAt - spanMs, isFull ? 'reading' : minutes > 60 ? 'minute' : 'second')
   const columns = isFull
     ? columnsOf(stretches, nowAt, unit).map((column) => ({ ...column, gust: null }))
     : columnsOf(joined(stretches, columnMsFor(spanMs, width)), nowAt, unit)
@@ -51,15 +51,23 @@ export type TimeAxis = ReturnType<typeof timeAxisFor>
 
 /** Ticks in seconds before now, negative. */
 function timeAxisFor(minutes: HistoryMinutes) {
-  const [unitSeconds, unit] = minutes === 1 ? [1, 's'] : [60, 'min']
+  const [unitSeconds, unit, step] = axisUnits[minutes]
   const span = (minutes * 60) / unitSeconds
-  const step = span === 10 ? 2 : 15
   const ticks = Array.from({ length: span / step + 1 }, (_, index) => {
     const ago = span - index * step
     const word = index === 0 ? `${ago} ${unit}` : ago === 0 ? 'now' : String(ago)
     return { seconds: (index * step - span) * unitSeconds, word }
   })
   return { seconds: minutes * 60, ticks }
+}
+
+/** A unit in seconds, its sign, and the units between ticks. */
+const axisUnits: Readonly<Record<HistoryMinutes, readonly [seconds: number, unit: string, step: number]>> = {
+  1: [1, 's', 15],
+  10: [60, 'min', 2],
+  60: [60, 'min', 15],
+  1440: [3600, 'h', 6],
+  10080: [86_400, 'd', 1],
 }
 
 /** Redraw interval: one pixel of movement, but no shorter than a reading at 4 Hz. */
@@ -71,12 +79,12 @@ export function redrawMsFor(minutes: HistoryMinutes, width: number): number {
  * Fixed steps keep the same readings in a column while it moves. None is shorter than the gust's 3
  * s.
  */
-const columnSteps = [3000, 5000, 10_000, 15_000, 30_000, 60_000]
+const columnSteps = [3000, 5000, 10_000, 15_000, 30_000, 60_000, 120_000, 300_000, 600_000, 1_800_000]
 
 /** About 1.5 pixels. */
 function columnMsFor(spanMs: number, width: number): number {
   const wished = (1.5 * spanMs) / Math.max(1, width)
-  return columnSteps.find((step) => step >= wished) ?? 60_000
+  return columnSteps.find((step) => step >= wished) ?? 3_600_000
 }
 
 /** Groups by fixed multiples of `columnMs`, so that columns do not change as they move. */
@@ -186,6 +194,14 @@ function summaryOf(stretches: readonly Stretch[], spanMs: number, nowAt: number,
 }
 
 const { format: timeOfDay } = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' })
+const { format: dayAndTime } = new Intl.DateTimeFormat('en-GB', {
+  weekday: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+})
+
+/** Seconds before now from which a time is told with its day. */
+const dayFromSeconds = 3600
 
 /** `now`: this window's clock, ms since the epoch. */
 export function formatMoment(
@@ -198,5 +214,6 @@ export function formatMoment(
     gust !== null && `gust ${speedDigits(gust, unit)}`,
     direction !== null && `${wholeDegrees(direction)}°`,
   ]
-  return `${timeOfDay(now + seconds * 1000)}  ${words.filter(Boolean).join(', ')}`
+  const time = seconds < -dayFromSeconds ? dayAndTime : timeOfDay
+  return `${time(now + seconds * 1000)}  ${words.filter(Boolean).join(', ')}`
 }

@@ -6,7 +6,7 @@ import type { ViewName } from '../../app/shared/views.ts'
 import { type PastWind, readSnapshot, WindHistory } from '../../app/shared/wind-history.ts'
 import { assertNear, fault, measured, startAt } from '../../app/shared/wind-testing.ts'
 import type { Bodies, Message } from '../../protocol/messages.ts'
-import { createStore, firstView, type ShownLink } from '../store.ts'
+import { createStore, firstView, type HistoryMinutes, type ShownLink } from '../store.ts'
 import { createWindFeed, fillInPast } from './wind-feed.ts'
 
 function message<K extends 'reading' | 'sensor'>(kind: K, seq: number, body: Bodies[K]): Message {
@@ -51,7 +51,7 @@ test('a repeated reading counts once; an equal one counts again', () => {
   take(message('reading', 1, measured(6, 90)), 2)
   assert.equal(store.view().wind, shown)
   take(message('reading', 2, measured(6, 90)), 3)
-  assert.equal(feed.history.since(0, true).length, 2)
+  assert.equal(feed.history.since(0, 'reading').length, 2)
 })
 
 test('ignores edits', () => {
@@ -65,9 +65,9 @@ describe('the hour before', () => {
   const ask = (past: PastWind) => async () => past
   const reading = (seq: number, speed = 6) => message('reading', seq, measured(speed, 90))
   const counted = ({ history }: { history: ReturnType<typeof feeding>['feed']['history'] }) =>
-    history.since(0, false).reduce((sum, { sums }) => sum + sums.count, 0)
+    history.since(0, 'second').reduce((sum, { sums }) => sum + sums.count, 0)
   const gaps = ({ history }: { history: ReturnType<typeof feeding>['feed']['history'] }) =>
-    history.since(0, false).filter(({ startsAnew }) => startsAnew).length
+    history.since(0, 'second').filter(({ startsAnew }) => startsAnew).length
 
   test('the past is inserted before current readings, each reading once, and figures cover all of them', async () => {
     const { store, feed, take } = feeding()
@@ -112,7 +112,7 @@ describe('the hour before', () => {
     assert.equal(gaps(feed), 2)
     await feed.lookBack(ask(serverPast(1, 440, 100)))
     assert.deepEqual([counted(feed), gaps(feed)], [439, 2])
-    assert.equal(feed.history.since(startAt + 60_000, false)[0]?.startsAnew, false)
+    assert.equal(feed.history.since(startAt + 60_000, 'second')[0]?.startsAnew, false)
   })
 
   test('readings that this window has and the server lost stay', async () => {
@@ -174,14 +174,20 @@ describe('asking for the hour before', () => {
     const store = createStore(firstView('sse/2', { name: view, notice: null }))
     const time = { now: 1_000_000 }
     let asked = 0
+    let weeks = 0
     let answers = true
     fillInPast({
       store,
       ask: () => Promise.reject(new Error('The feed asks.')),
+      askWeek: () => Promise.reject(new Error('The feed asks.')),
       now: () => time.now,
       feed: {
         async lookBack() {
           asked += 1
+          return answers
+        },
+        async lookBackWeek() {
+          weeks += 1
           return answers
         },
       },
@@ -195,6 +201,11 @@ describe('asking for the hour before', () => {
       time,
       link,
       asked: () => asked,
+      weeks: () => weeks,
+      choose: (minutes: HistoryMinutes) => {
+        const { wind } = store.view()
+        store.change({ wind: { ...wind, choices: { ...wind.choices, minutes } } })
+      },
       fail: (fails: boolean) => {
         answers = !fails
       },
@@ -211,6 +222,31 @@ describe('asking for the hour before', () => {
     await link('opening')
     await link('open')
     assert.equal(asked(), 1)
+  })
+
+  test('the week once it is to be shown, and again while the server still reads it', async () => {
+    const { link, weeks, choose, fail, time, hear } = watching()
+    choose(1440)
+    await link('open')
+    fail(true)
+    hear()
+    await null
+    hear()
+    assert.equal(weeks(), 1)
+    time.now += 5000
+    fail(false)
+    hear()
+    await null
+    time.now += 60_000
+    hear()
+    assert.equal(weeks(), 2)
+  })
+
+  test('not the week while an hour is shown', async () => {
+    const { link, weeks, hear } = watching()
+    await link('open')
+    hear()
+    assert.equal(weeks(), 0)
   })
 
   test('not while nothing that has a history is shown', async () => {

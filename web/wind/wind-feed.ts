@@ -1,7 +1,8 @@
 // Feeds readings to history and store, and fetches the hour before this window opened.
 
 import { viewNamed } from '../../app/shared/views.ts'
-import { type PastWind, readSnapshot, WindHistory } from '../../app/shared/wind-history.ts'
+import { type Grain, type PastWind, readSnapshot, WindHistory } from '../../app/shared/wind-history.ts'
+import type { PastWeek } from '../../app/shared/wind-week.ts'
 import { isKind, type Message } from '../../protocol/messages.ts'
 import type { Clock, Timers } from '../../protocol/time.ts'
 import { openHttp } from '../axios-http.ts'
@@ -45,7 +46,7 @@ export function createWindFeed(store: Store, timers: Timers) {
 
   return {
     /** By the readings' server timestamps, like `takenAt` in the store. */
-    history: { since: (at: number, isFull: boolean) => history.since(at, isFull) },
+    history: { since: (at: number, grain: Grain) => history.since(at, grain) },
     /** No sensor: ignores these and all earlier messages. A later sensor is shown. */
     leaveOut(messages: readonly Message[]): void {
       leftOutUntil = Math.max(leftOutUntil, ...messages.map(({ acceptedAt }) => acceptedAt))
@@ -72,12 +73,22 @@ export function createWindFeed(store: Store, timers: Timers) {
       if (!past || !found) return past !== null
       let takenAt = found.newestAt
       for (const { seq, body, at } of mine) if (seq > past.seq) takenAt = found.history.take(body, at)
+      found.history.joinWeek(history.since(Number.NEGATIVE_INFINITY, 'minute'))
       history = found.history
       pastSeq = past.seq
       const { wind } = store.view()
       const figures = history.figures(takenAt)
       store.change({ wind: { ...wind, takenAt, figures, lookedBack: wind.lookedBack + 1 } })
       return true
+    },
+    /** Fetches the week before, in minutes. False without an answer, and while the server still reads its log. */
+    async lookBackWeek(ask: () => Promise<PastWeek>): Promise<boolean> {
+      const past = await ask().catch(() => null)
+      if (!past) return false
+      history.joinWeek(past.stretches)
+      const { wind } = store.view()
+      store.change({ wind: { ...wind, lookedBack: wind.lookedBack + 1 } })
+      return past.isComplete
     },
     newLog(): void {
       pastSeq = 0
@@ -86,13 +97,17 @@ export function createWindFeed(store: Store, timers: Timers) {
   }
 }
 
+/** Until a week that is not complete is asked for again. */
+const weekAgainMs = 5000
+
 /** The stream covers shorter absences. */
 const longAbsenceMs = 60_000
 
 interface WindPastParts {
   readonly store: Store
-  readonly feed: Pick<ReturnType<typeof createWindFeed>, 'lookBack'>
+  readonly feed: Pick<ReturnType<typeof createWindFeed>, 'lookBack' | 'lookBackWeek'>
   readonly ask: () => Promise<PastWind>
+  readonly askWeek: () => Promise<PastWeek>
   readonly now: Clock
 }
 
@@ -100,10 +115,12 @@ interface WindPastParts {
  * Fetches only while the link is open: then the stream brings the rest. After a failure, retries at the
  * next opening.
  */
-export function fillInPast({ store, feed, ask, now }: WindPastParts): void {
+export function fillInPast({ store, feed, ask, askWeek, now }: WindPastParts): void {
   let isWanted = true
   let hasFailed = false
   let wasOpen = false
+  /** When the week is asked for, once it is to be shown. */
+  let weekAt = 0
 
   async function update(): Promise<void> {
     const { link, shown, wind } = store.view()
@@ -111,9 +128,15 @@ export function fillInPast({ store, feed, ask, now }: WindPastParts): void {
     const absentMs = wind.receivedAt === null ? 0 : now() - wind.receivedAt
     if (isOpen && !wasOpen) isWanted ||= hasFailed || absentMs > longAbsenceMs
     wasOpen = isOpen
-    if (!isOpen || !isWanted || !wind.hasSensor || !viewNamed(shown.name).parts.includes('wind')) return
-    isWanted = false
-    hasFailed = !(await feed.lookBack(ask))
+    if (!isOpen || !wind.hasSensor || !viewNamed(shown.name).parts.includes('wind')) return
+    if (isWanted) {
+      isWanted = false
+      weekAt = 0
+      hasFailed = !(await feed.lookBack(ask))
+    } else if (wind.choices.minutes > 60 && now() >= weekAt) {
+      weekAt = Number.POSITIVE_INFINITY
+      if (!(await feed.lookBackWeek(askWeek))) weekAt = now() + weekAgainMs
+    }
   }
 
   store.subscribe(update)
@@ -122,4 +145,10 @@ export function fillInPast({ store, feed, ask, now }: WindPastParts): void {
 
 export async function askForPast(): Promise<PastWind> {
   return readSnapshot((await openHttp().get<unknown>('/wind/history')).answer)
+}
+
+/** Loads what reads it. */
+export async function askForWeek(): Promise<PastWeek> {
+  const { readWeek } = await import('../../app/shared/wind-week.ts')
+  return readWeek((await openHttp().get<unknown>('/wind/week')).answer)
 }

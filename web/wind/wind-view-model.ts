@@ -149,7 +149,7 @@ const trailSteps = 12
  */
 export function trailOf(history: Pick<WindHistory, 'since'>, nowAt: number): readonly (readonly number[])[] {
   const steps = Array.from({ length: trailSteps }, () => new Set<number>())
-  for (const { lastAt, sums } of history.since(nowAt - minuteMs, true)) {
+  for (const { lastAt, sums } of history.since(nowAt - minuteMs, 'reading')) {
     const { directionDegrees } = meanOf(sums)
     const step = Math.max(0, Math.floor(((nowAt - lastAt) / minuteMs) * trailSteps))
     if (directionDegrees !== null) steps[step]?.add(wholeDegrees(directionDegrees))

@@ -55,12 +55,13 @@ test('a reading is stale after five seconds', () => {
 })
 
 test('times are in the largest whole unit', () => {
-  assert.deepEqual([5000, 59_999, 60_000, 3_600_000, 90_000_000].map(formatTime), [
+  assert.deepEqual([5000, 59_999, 60_000, 3_600_000, 90_000_000, 604_800_000].map(formatTime), [
     '5 s',
     '59 s',
     '1 min',
     '1 h',
-    'more than a day',
+    '25 h',
+    '7 d',
   ])
 })
 

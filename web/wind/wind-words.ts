@@ -104,14 +104,14 @@ export function isStale(ageMs: number): boolean {
  */
 export const staleSentence = `No reading for ${formatTime(staleAfterMs)}: the connection to the sensor is lost.`
 
-/** In the largest whole unit: `12 s`, `3 min`, `2 h`, `more than a day`. */
+/** In the largest whole unit: `12 s`, `3 min`, `2 h`, `3 d`. */
 export function formatTime(ms: number): string {
   const seconds = Math.floor(ms / 1000)
   if (seconds < 60) return `${seconds} s`
   const minutes = Math.floor(seconds / 60)
   if (minutes < 60) return `${minutes} min`
   const hours = Math.floor(minutes / 60)
-  return hours < 24 ? `${hours} h` : 'more than a day'
+  return hours < 48 ? `${hours} h` : `${Math.floor(hours / 24)} d`
 }
 
 export const sourceWords: Readonly<Record<SensorSource, string>> = {
