@@ -35,7 +35,7 @@ after(async () => {
   await rm(dataFolder, { recursive: true, force: true })
 })
 
-/** The log of an earlier server: a storm, one reading per second. */
+/** The log of an earlier server: a storm, one reading per second, and a minute of wind twenty hours before. */
 async function storeHalfAnHour(config: Parameters<typeof openLog>[0]): Promise<void> {
   const { log } = await openLog(config, {
     dataFolder,
@@ -46,7 +46,8 @@ async function storeHalfAnHour(config: Parameters<typeof openLog>[0]): Promise<v
   })
   const endedAt = Date.now()
   const moments = Array.from({ length: 1800 }, (_nothing, n) => endedAt - (1800 - n) * 1000)
-  await store(log, moments, { speed: stormMetresPerSecond })
+  const before = Array.from({ length: 60 }, (_nothing, n) => endedAt - 20 * 3_600_000 + n * 1000)
+  await store(log, [...before, ...moments], { speed: stormMetresPerSecond })
   await log.close()
 }
 
@@ -74,7 +75,7 @@ async function untilSays(window: BrowserWindow, pattern: RegExp): Promise<void> 
 }
 
 /** All ten minutes: a shorter history states its seconds. */
-const lookingBack = /^In the last 10 minutes: Readings [\d.]+ to 44\.\d* m\/s, mean /
+const lookingBack = /^In the last 10 min: Readings [\d.]+ to 44\.\d* m\/s, mean /
 
 test('a new window shows past wind, also from before a server restart, and again after a reload', async () => {
   const window = await open('view=wind')
@@ -85,6 +86,22 @@ test('a new window shows past wind, also from before a server restart, and again
   await window.reload()
   await untilSays(window, lookingBack)
   assert.equal(await window.run(asked), 1)
+  await window.close()
+})
+
+test('the last day and week are shown once they are chosen', async () => {
+  const window = await open('view=wind')
+  await untilSays(window, lookingBack)
+  const isWeekAsked = () =>
+    performance.getEntriesByType('resource').some(({ name }) => name.endsWith('/api/wind/week'))
+  assert.equal(await window.run(isWeekAsked), false)
+  for (const [choice, shown] of [
+    [4, '24 h'],
+    [5, '7 d'],
+  ] as const) {
+    await window.click(`.history .segment:nth-of-type(${choice})`)
+    await untilSays(window, new RegExp(`^In the last ${shown}: (?:19|20) h: readings [\\d.]+ to 44`))
+  }
   await window.close()
 })
 
