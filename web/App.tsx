@@ -51,6 +51,12 @@ export async function loadMain(name: ViewName): Promise<void> {
   await parts[viewNamed(name).parts[0]].load()
 }
 
+/** What the first view shows beside that, once the server answers. */
+export async function loadBeside(name: ViewName): Promise<void> {
+  const [, ...beside] = viewNamed(name).parts
+  await Promise.all(beside.map((part) => parts[part].loadOnceServed()))
+}
+
 /** Await before showing another view. Rejects if a part does not load. */
 export async function loadView(name: ViewName): Promise<void> {
   await Promise.all(viewNamed(name).parts.map((part) => parts[part].load()))

@@ -5,12 +5,12 @@ import { createRoot } from 'react-dom/client'
 import { documentPath } from '../app/shared/document-api.ts'
 import type { PageStart } from '../app/shared/page-messages.ts'
 import { serviceWorkerPath } from '../app/shared/page-paths.ts'
-import { viewAsked } from '../app/shared/views.ts'
+import { notLoaded, viewAsked } from '../app/shared/views.ts'
 import { openDraftDatabase } from '../client/drafts.ts'
 import { limitedStreams, sharedConnection, shareHere } from '../client/share.ts'
 import { browserTimers, newName } from '../client/transports.ts'
 import { nameUnder } from '../protocol/messages.ts'
-import { App, loadMain, loadView } from './App.tsx'
+import { App, loadBeside, loadMain, loadView } from './App.tsx'
 import { importCode } from './documents/import-code.ts'
 import { EditingSession } from './editing-session.ts'
 import { inNextFrame } from './frames.ts'
@@ -164,13 +164,12 @@ function openPage(
         <App store={store} actions={actions} start={start} history={windFeed.history} />
       </StrictMode>,
     )
-  // What is beside the text comes after it.
-  isLoaded
-    .catch(() => undefined)
-    .finally(() => {
-      show()
-      inNextFrame(() => void actions.load(view).then(show))
-    })
+  const onFailure = () => actions.notify(notLoaded(view))
+  isLoaded.catch(onFailure).finally(() => {
+    show()
+    // What is beside the text comes after it.
+    inNextFrame(() => void loadBeside(view).then(show, onFailure))
+  })
 }
 
 /** Prepares the page for outages of its server, once it is open and its own files are loaded. */

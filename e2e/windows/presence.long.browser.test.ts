@@ -156,6 +156,8 @@ test('a chosen name is shown in the other windows, as plain text', async (t) => 
   const { typist, reader } = await openPair()
   t.after(stage.closeWindows)
   await typist.click('.people-button')
+  const isFocused = () => document.activeElement?.matches('.people-own .field') ?? false
+  await until(() => typist.run(isFocused), 'the list did not open')
   await typist.type('Ada <b>')
   await typist.key(keys.enter)
   await untilPeople(reader, 2)

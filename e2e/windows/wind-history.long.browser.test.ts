@@ -102,6 +102,8 @@ test('the last day and week are shown once they are chosen', async () => {
     await window.click(`.history .segment:nth-of-type(${choice})`)
     await untilSays(window, new RegExp(`^In the last ${shown}: (?:19|20) h: readings [\\d.]+ to 44`))
   }
+  // The browser keeps the choice.
+  await window.click('.history .segment:nth-of-type(2)')
   await window.close()
 })
 
