@@ -58,10 +58,10 @@ const preloadParts: Plugin = {
 }
 
 /** The page itself is not compressed, since it contains secrets (BREACH). */
-const withoutIndentation: Plugin = {
-  name: 'crosswind-without-indentation',
+const shorterPage: Plugin = {
+  name: 'crosswind-shorter-page',
   apply: 'build',
-  transformIndexHtml: { order: 'post', handler: (html) => html.replaceAll(/^ +/gm, '') },
+  transformIndexHtml: { order: 'post', handler: (html) => html.replaceAll(/^ +| (?=\/>)/gm, '') },
 }
 
 /** Compresses once at the highest level instead of per request. */
@@ -119,7 +119,7 @@ export default defineConfig({
   root: import.meta.dirname,
   base: '/',
   publicDir: false,
-  plugins: [commonFile, preloadParts, withoutIndentation, compressedFiles, serviceWorker],
+  plugins: [commonFile, preloadParts, shorterPage, compressedFiles, serviceWorker],
   build: {
     outDir: 'dist',
     emptyOutDir: true,
