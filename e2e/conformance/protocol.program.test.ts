@@ -10,7 +10,8 @@ import { describe, type TestContext, test } from 'node:test'
 import type { Config } from '../../app/config/config.ts'
 import { isKnown, type LineFormat, type Marks } from '../../app/document/rich-text.ts'
 import { channelsOfPage } from '../../app/page-testing.ts'
-import type { WindColumns, WindSnapshot } from '../../app/shared/wind-history.ts'
+import type { WindSnapshot } from '../../app/shared/wind-history.ts'
+import type { WeekSnapshot } from '../../app/shared/wind-week.ts'
 import { startTestServer } from '../../app/testing.ts'
 import { byeCodes, type DownFrame } from '../../protocol/messages.ts'
 import { windowModes } from '../../protocol/modes.ts'
@@ -106,7 +107,7 @@ describe('the tables', () => {
   })
 
   test('every field of the wind’s history is in the table, and no other', () => {
-    const fields: Record<keyof WindSnapshot | keyof WindColumns, true> = {
+    const fields: Record<keyof WindSnapshot | keyof WeekSnapshot | keyof WeekSnapshot['minutes'], true> = {
       seq: true,
       faultAt: true,
       seconds: true,
@@ -118,8 +119,11 @@ describe('the tables', () => {
       highest: true,
       direction: true,
       gaps: true,
+      minutes: true,
+      gust: true,
+      isComplete: true,
     }
-    assert.deepEqual(fieldsIn('The last hour of wind'), sorted(Object.keys(fields)))
+    assert.deepEqual(fieldsIn('The last hour and week of wind'), sorted(Object.keys(fields)))
   })
 
   test('every attribute of a shared document is in the table, and no other', () => {
