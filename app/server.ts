@@ -223,8 +223,7 @@ function followLog(crosswind: Crosswind, config: Config, root: string): () => Pa
     const wind = new WindRecorder({
       log,
       timers,
-      onFailure: (error) =>
-        output.incident('part-failed', 'The last hour of wind could not be read from the log', error),
+      onFailure: (error) => output.incident('part-failed', 'Past wind could not be read from the log', error),
     })
     const source = crosswind.isWorker ? null : takeSensor(crosswind, config, root)
     current = { log, directory, readings: new Readings(log, timers), wind }

@@ -7,7 +7,7 @@ import { join, relative } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { z } from 'zod'
 import { ensureCertificate } from '../certs/certificate.ts'
-import { missing, planTrust, type Step } from '../certs/trust.ts'
+import { type Command, missing, planTrust, type Step } from '../certs/trust.ts'
 import { whenReaderIsGone } from '../scripts/process.ts'
 import { ConfigError, readFlags, wantsHelp } from './config/config.ts'
 
@@ -26,22 +26,19 @@ interface Computer {
   readonly authority: () => Promise<{ readonly pem: string; readonly file: string }>
   readonly plan: (authority: string, authorityFile: string, undo: boolean) => readonly Step[]
   /** The error that a command printed; null if it succeeded. Throws an Error if there is no such command. */
-  readonly run: (command: readonly [string, ...string[]]) => string | null
+  readonly run: (command: Command) => string | null
   readonly makeFolder: (folder: string) => void
   /** Null if nobody can be asked. */
   readonly ask: ((question: string) => Promise<string>) | null
   readonly print: (text: string) => void
 }
 
-/** Throws an Error with one sentence. */
+/** Throws an Error with one sentence, which says what was not changed. */
 export async function trust(
   argv: readonly string[],
   { authority, plan, run, makeFolder, ask, print }: Computer,
 ): Promise<void> {
-  if (wantsHelp(argv)) {
-    print(help)
-    return
-  }
+  if (wantsHelp(argv)) return print(help)
   const { own, settings } = readFlags(argv, {
     undo: z.boolean().default(false),
     yes: z.boolean().default(false),
@@ -50,32 +47,37 @@ export async function trust(
     throw new ConfigError(`${settings[0]} is for the server; here are --undo and --yes.`)
   const { undo, yes } = own
   const { pem, file } = await authority()
-  const steps = plan(pem, file, undo)
+  const steps = plan(pem, file, undo).filter(({ finding }) => finding === null || run(finding) === null)
+  if (steps.length === 0 && undo) return print(`\n  No browser of this account trusts ${file}.\n\n`)
   if (steps.length === 0) throw new Error('No browser of this account has a store of certificates.')
-  const stores = steps.map(({ who }) => `    ${who}\n`).join('')
-  print(
-    undo
-      ? `\n  These no longer trust ${file}:\n${stores}`
-      : `\n  These will trust ${file}, which this computer made for itself:\n${stores}\n  It can vouch only for this machine's names and private networks. Whoever copies its key,\n  beside it, can intercept your traffic to those; npm run trust -- --undo takes the trust back.\n`,
-  )
+  print(announcement(file, steps, undo))
   if (!yes && !undo) {
     if (!ask) throw new Error('Nobody can be asked here; agree with --yes.')
-    if (!/^y(es)?$/i.test((await ask('\n  Trust it? [y/N] ')).trim())) {
-      print('\n  Nothing was changed.\n\n')
-      return
-    }
+    if (!/^y(es)?$/i.test((await ask('\n  Trust it? [y/N] ')).trim()))
+      return print('\n  Nothing was changed.\n\n')
   }
-  const failures = steps.flatMap(({ who, folders, commands }) => {
+  const failures: string[] = []
+  for (const { who, folders, commands } of steps) {
     folders.forEach(makeFolder)
-    const failure = commands.map(run).find((one) => one !== null)
-    return failure == null ? [] : [`${who}: ${failure}`]
-  })
-  // A store without the authority refuses to remove it.
-  if (!undo && failures.length > 0) throw new Error(failures.join(' '))
-  print(`\n  Done. Restart the browsers that are running.\n\n`)
+    const [failure = null] = commands.map(run).filter((one) => one !== null)
+    if (failure !== null) failures.push(`${who} was not changed: ${failure}`)
+  }
+  if (failures.length > 0) throw new Error(failures.join(' '))
+  print('\n  Done. Restart the browsers that are running.\n\n')
 }
 
-function runHere([command, ...words]: readonly [string, ...string[]]): string | null {
+function announcement(file: string, steps: readonly Step[], undo: boolean): string {
+  const stores = steps.map(({ who }) => `    ${who}\n`).join('')
+  if (undo) return `\n  These will no longer trust ${file}:\n${stores}`
+  return `
+  These will trust ${file}, which this computer made for itself:
+${stores}
+  It can vouch only for this machine's names and private networks. Whoever copies its key,
+  beside it, can intercept your traffic to those; npm run trust -- --undo takes the trust back.
+`
+}
+
+function runHere([command, ...words]: Command): string | null {
   const { error, status, stderr } = spawnSync(command, words, { encoding: 'utf8' })
   if (error) throw new Error(`${command} is missing: ${missing[command] ?? error.message}, then try again.`)
   return status === 0 ? null : stderr.trim() || `${command} ended with status ${status}.`
@@ -120,9 +122,7 @@ if (import.meta.main) {
       print: (text) => void process.stdout.write(text),
     })
   } catch (error) {
-    console.error(
-      `The certificate's trust was not changed. ${error instanceof Error ? error.message : error}`,
-    )
+    console.error(error instanceof Error ? error.message : error)
     process.exitCode = 1
   }
 }

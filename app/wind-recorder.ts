@@ -1,7 +1,7 @@
 // Records the last hour of wind from the log, and the last week once it is asked for, and serves both.
 
 import { promisify } from 'node:util'
-import { gunzip, gzip } from 'node:zlib'
+import { gzip } from 'node:zlib'
 import type Router from '@koa/router'
 import { type Cursor, isKind, type Message } from '../protocol/messages.ts'
 import type { Timers } from '../protocol/time.ts'
@@ -41,25 +41,32 @@ const skippedMessages = 500
  * would take as long to save 2 %.
  */
 export function mountWindHistory(router: Router, recorderNow: () => WindRecorder): void {
-  router.get('/api/wind/history', async (ctx) => {
-    const recorder = recorderNow()
-    const isGzipped = ctx.acceptsEncodings('gzip', 'identity') === 'gzip'
-    const body = await (isGzipped ? recorder.gzipped() : recorder.json())
-    ctx.set('Cache-Control', 'no-store')
-    ctx.vary('Accept-Encoding')
-    if (isGzipped) ctx.set('Content-Encoding', 'gzip')
-    ctx.type = 'json'
-    ctx.body = body
-  })
-  router.get('/api/wind/week', async (ctx) => {
-    const body = await recorderNow().week()
-    const isGzipped = ctx.acceptsEncodings('gzip', 'identity') === 'gzip'
-    ctx.set('Cache-Control', 'no-store')
-    ctx.vary('Accept-Encoding')
-    if (isGzipped) ctx.set('Content-Encoding', 'gzip')
-    ctx.type = 'json'
-    ctx.body = isGzipped ? body : await promisify(gunzip)(body)
-  })
+  for (const span of ['history', 'week'] as const)
+    router.get(`/api/wind/${span}`, async (ctx) => {
+      const answer = await recorderNow()[span]()
+      const isGzipped = ctx.acceptsEncodings('gzip', 'identity') === 'gzip'
+      const body = isGzipped ? await answer.gzipped() : answer.json
+      ctx.set('Cache-Control', 'no-store')
+      ctx.vary('Accept-Encoding')
+      if (isGzipped) ctx.set('Content-Encoding', 'gzip')
+      ctx.type = 'json'
+      ctx.body = body
+    })
+}
+
+/** Compressed once, if anyone asks for that. */
+class JsonAnswer {
+  readonly json: string
+  #gzipped: Promise<Buffer> | null = null
+
+  constructor(value: unknown) {
+    this.json = JSON.stringify(value)
+  }
+
+  gzipped(): Promise<Buffer> {
+    this.#gzipped ??= promisify(gzip)(this.json)
+    return this.#gzipped
+  }
 }
 
 export class WindRecorder {
@@ -70,14 +77,13 @@ export class WindRecorder {
   readonly #unfollow: () => void
   readonly #isFilled: Promise<void>
   #newest: { seq: number; faultAt: number | null } = { seq: 0, faultAt: null }
-  /** Cached until the next reading. */
-  #json: string | null = null
-  #gzipped: Promise<Buffer> | null = null
+  /** Kept until the next reading. */
+  #hour: JsonAnswer | null = null
   /** Readings that arrive while the log is read; null afterwards. */
   #waiting: Message<'reading'>[] | null = []
   /** What is read of the week before the hour; null until it is asked for. */
   #older: Older | null = null
-  #week: { readonly at: number; readonly gzipped: Promise<Buffer> } | null = null
+  #week: { readonly at: number; readonly answer: JsonAnswer } | null = null
   #isStopped = false
 
   constructor({ log, timers, onFailure }: WindRecorderParts) {
@@ -98,44 +104,33 @@ export class WindRecorder {
   }
 
   /** Resolves to a `WindSnapshot` once the log has been read. */
-  async json(): Promise<string> {
+  async history(): Promise<JsonAnswer> {
     await this.#isFilled
-    return this.#written()
-  }
-
-  async gzipped(): Promise<Buffer> {
-    await this.#isFilled
-    this.#gzipped ??= promisify(gzip)(this.#written())
-    return this.#gzipped
+    this.#hour ??= new JsonAnswer(this.#history.snapshot(this.#newest))
+    return this.#hour
   }
 
   /**
-   * Resolves to a `WeekSnapshot`, compressed. The first call begins to read the log, some minutes of work for a week
-   * of four readings a second: until then the answer has what is read so far.
+   * Resolves to a `WeekSnapshot`. The first call begins to read the log; until that is done the answer has what is
+   * read so far.
    */
-  async week(): Promise<Buffer> {
+  async week(): Promise<JsonAnswer> {
     await this.#isFilled
     if (this.#older === null) {
       this.#older = { history: new WindHistory(), isComplete: false }
       void this.#fillWeek(this.#older)
     }
     const now = this.#timers.now()
-    const { history, isComplete } = this.#older
     if (this.#week === null || now - this.#week.at >= weekKeptMs) {
-      const older = history.since(now - weekMs, 'minute')
-      const hour = this.#history.since(now - weekMs, 'minute')
+      const { history, isComplete } = this.#older
       const both = new WindHistory()
-      both.joinWeek(hour)
-      both.joinWeek(older)
-      const text = JSON.stringify(writeWeek(both.since(now - weekMs, 'minute'), isComplete))
-      this.#week = { at: now, gzipped: promisify(gzip)(text) }
+      for (const one of [this.#history, history]) both.joinWeek(one.since(now - weekMs, 'minute'))
+      this.#week = {
+        at: now,
+        answer: new JsonAnswer(writeWeek(both.since(now - weekMs, 'minute'), isComplete)),
+      }
     }
-    return this.#week.gzipped
-  }
-
-  #written(): string {
-    this.#json ??= JSON.stringify(this.#history.snapshot(this.#newest))
-    return this.#json
+    return this.#week.answer
   }
 
   stop(): void {
@@ -146,8 +141,7 @@ export class WindRecorder {
   #record({ seq, at: stampedAt, body }: Message<'reading'>): void {
     const at = this.#history.take(body, stampedAt)
     this.#newest = { seq, faultAt: body.state === 'fault' ? at : null }
-    this.#json = null
-    this.#gzipped = null
+    this.#hour = null
   }
 
   /**

@@ -58,6 +58,16 @@ test('on Linux, Chromium’s store is made if it is missing, and each profile of
   )
 })
 
+test('undoing first asks each store of Linux whether it has the authority', async (t) => {
+  const { authority, authorityFile } = await authorityOf(t)
+  const system = systemWith('linux', { '.pki/nssdb': ['cert9.db'] })
+  const [step, ...others] = planTrust({ system, authority, authorityFile, undo: true })
+  assert.deepEqual(
+    [step?.finding?.slice(0, 4), others],
+    [['certutil', '-d', 'sql:/home/ann/.pki/nssdb', '-L'], []],
+  )
+})
+
 test('on macOS and Windows the user’s own store is changed, and undone by the certificate’s fingerprint', async (t) => {
   const { authority, authorityFile, certificate } = await authorityOf(t)
   const sha1 = certificate.fingerprint.replaceAll(':', '')

@@ -16,9 +16,13 @@ export interface Step {
   readonly who: string
   /** Folders to create first. */
   readonly folders: readonly string[]
-  /** The command comes first. */
-  readonly commands: readonly (readonly [string, ...string[]])[]
+  /** Succeeds where the authority is. Null if the other commands are always run. */
+  readonly finding: Command | null
+  readonly commands: readonly Command[]
 }
+
+/** The program comes first. */
+export type Command = readonly [string, ...string[]]
 
 /** Half a sentence for a system that lacks a command. */
 export const missing: Readonly<Record<string, string>> = {
@@ -50,20 +54,31 @@ export function planTrust({ system, authority, authorityFile, undo }: Wanted): S
     const add = ['security', 'add-trusted-cert', '-r', 'trustRoot', '-k', keychain, authorityFile] as const
     const untrust = ['security', 'remove-trusted-cert', authorityFile] as const
     const remove = ['security', 'delete-certificate', '-Z', sha1, keychain] as const
-    return [{ who: 'the login keychain', folders: [], commands: undo ? [untrust, remove] : [add] }]
+    return [
+      { who: 'the login keychain', folders: [], finding: null, commands: undo ? [untrust, remove] : [add] },
+    ]
   }
   if (platform === 'win32') {
     const add = ['certutil.exe', '-user', '-addstore', 'Root', authorityFile] as const
     const remove = ['certutil.exe', '-user', '-delstore', 'Root', sha1] as const
-    return [{ who: 'your Windows account', folders: [], commands: [undo ? remove : add] }]
+    const find = ['certutil.exe', '-user', '-verifystore', 'Root', sha1] as const
+    return [
+      {
+        who: 'your Windows account',
+        folders: [],
+        finding: undo ? find : null,
+        commands: [undo ? remove : add],
+      },
+    ]
   }
   return storesOf(system).flatMap(({ who, folder, isMade }): Step[] => {
     const store = `sql:${folder}`
     const remove = ['certutil', '-d', store, '-D', '-n', name] as const
-    if (undo) return isMade ? [{ who, folders: [], commands: [remove] }] : []
+    const find = ['certutil', '-d', store, '-L', '-n', name] as const
+    if (undo) return isMade ? [{ who, folders: [], finding: find, commands: [remove] }] : []
     const make = ['certutil', '-d', store, '-N', '--empty-password'] as const
     const add = ['certutil', '-d', store, '-A', '-t', 'C,,', '-n', name, '-i', authorityFile] as const
-    return [{ who, folders: isMade ? [] : [folder], commands: isMade ? [add] : [make, add] }]
+    return [{ who, folders: isMade ? [] : [folder], finding: null, commands: isMade ? [add] : [make, add] }]
   })
 }
 

@@ -57,13 +57,6 @@ const preloadParts: Plugin = {
   },
 }
 
-/** The page itself is not compressed, since it contains secrets (BREACH). */
-const shorterPage: Plugin = {
-  name: 'crosswind-shorter-page',
-  apply: 'build',
-  transformIndexHtml: { order: 'post', handler: (html) => html.replaceAll(/^ +| (?=\/>)/gm, '') },
-}
-
 /** Compresses once at the highest level instead of per request. */
 const compressedFiles: Plugin = {
   name: 'crosswind-compressed-files',
@@ -119,7 +112,7 @@ export default defineConfig({
   root: import.meta.dirname,
   base: '/',
   publicDir: false,
-  plugins: [commonFile, preloadParts, shorterPage, compressedFiles, serviceWorker],
+  plugins: [commonFile, preloadParts, compressedFiles, serviceWorker],
   build: {
     outDir: 'dist',
     emptyOutDir: true,

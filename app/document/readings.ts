@@ -6,18 +6,20 @@ import { type Documents, type ReadableLog, TooCostly } from '../../server/index.
 import { contentOf } from './document-reader.ts'
 import type { PageTasks, Reading } from './document-tasks.ts'
 
-export const emptyReading: Reading = { firstLines: '', heading: '', text: '', plainText: '' }
-
 /** Share of the time in which a document may be read: a page is opened more often than one is exported. */
 const share = 0.25
 
-/** Characters of text in all readings together. */
-const maxKept = 8_000_000
+/** Characters in all readings together. */
+const maxKept = 16_000_000
+
+/** For what a reading takes beside its texts. */
+const leastCharacters = 500
 
 interface Kept {
   /** Number of the document's newest change when it was read. */
   readonly seq: number
-  readonly reading: Promise<Reading>
+  /** Null if it cannot be read. */
+  readonly reading: Promise<Reading | null>
   characters: number
 }
 
@@ -40,8 +42,8 @@ export class Readings {
   }
 
   /**
-   * `seq` is the number of the newest change. Resolves to an empty reading for a document that took too long once, and
-   * to null where it is not read within `waitMs`: then it is there for the next request.
+   * `seq` is the number of the newest change. Resolves to null where the document is not read within `waitMs`: then it
+   * is there for the next request, unless reading it takes too long, which is tried only once.
    */
   async of(
     channel: string,
@@ -78,12 +80,13 @@ export class Readings {
     const read = async () => {
       try {
         const reading = await documents.within(share).run('readingOf', await messages())
-        this.#charge(channel, kept, reading.text.length)
+        const { firstLines, text, plainText } = reading
+        this.#charge(channel, kept, leastCharacters + firstLines.length + text.length + plainText.length)
         return reading
       } catch (error) {
         if (error instanceof TooCostly) this.#kept.set(channel, { ...kept, seq: Infinity })
         else this.#drop(channel)
-        return emptyReading
+        return null
       }
     }
     const kept: Kept = { seq, reading: Promise.resolve().then(read), characters: 0 }

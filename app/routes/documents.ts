@@ -170,13 +170,14 @@ function mountList(router: Router, { crosswind, onLog, timers }: DocumentParts):
     for (const [channel, { title, at, deletedAt, textSeq }] of shown) {
       const isTooCostly = stored.isQuarantined(channel)
       const isAsked = words.length > 0 || title === ''
-      const canRead = isAsked && textSeq > 0 && deletedAt === null && !isTooCostly
+      const hasText = textSeq > 0 && deletedAt === null
       const leftMs = deadline - timers.now()
-      const reading = canRead && leftMs > 0 ? await readings.of(channel, textSeq, own, leftMs) : null
+      const canRead = isAsked && hasText && !isTooCostly && leftMs > 0
+      const reading = canRead ? await readings.of(channel, textSeq, own, leftMs) : null
       const name = title || (reading?.heading ?? '')
       const plainName = plain(`${name} ${channel}`)
       const plainText = reading?.plainText ?? ''
-      if (words.length > 0 && canRead && reading === null) unsearched += 1
+      if (words.length > 0 && hasText && reading === null) unsearched += 1
       if (!words.every((word) => plainName.includes(word) || plainText.includes(word))) continue
       documents.push({
         channel,

@@ -19,9 +19,9 @@ interface FirstView {
 export function firstView({ title, mayWrite, view, lines, hasWind }: FirstView): string {
   const words = escapeHtml(title)
   const heading = mayWrite ? `<span class="title-button">${words}</span>` : words
-  const header = `<header class="header"><div class="bar row"><span class="home"></span><h1 class="document-title">${heading}</h1></div></header><div class="tabs"></div>`
+  const header = `<header class="header"><div class="bar row"><span class="home"></span><h1 class="document-title" translate="no">${heading}</h1></div></header><div class="tabs"></div>`
   if (lines === null) return header
   const tools = mayWrite ? '<div class="tools"><div class="toolbar"></div></div>' : ''
   const beside = hasWind ? '<aside class="desk-beside"></aside>' : ''
-  return `${header}<div class="desk" data-view="${view}"><main class="desk-main"><div class="sheet" aria-busy="true">${tools}<div class="document first-lines">${lines}</div></div></main>${beside}</div>`
+  return `${header}<div class="desk" data-view="${view}"><main class="desk-main"><div class="sheet" aria-busy="true">${tools}<div class="document first-lines" translate="no">${lines}</div></div></main>${beside}</div>`
 }

@@ -13,7 +13,7 @@ export interface DocumentList {
   readonly documents: readonly ListedDocument[]
   /** Number of older documents that are not listed. */
   readonly omitted: number
-  /** Number of listed documents whose text has not been searched: there was no time. 0 without a search. */
+  /** Number of documents whose text was not searched, for it takes long to read. 0 without a search. */
   readonly unsearched: number
   readonly mayCreate: boolean
 }

@@ -66,7 +66,3 @@ export function addressInView(href: string, name: ViewName): string {
   else address.searchParams.set('view', name)
   return address.href
 }
-
-export function notLoaded(name: ViewName): string {
-  return `The view “${viewNamed(name).label}” could not be loaded: the server did not answer. Choose it again once the connection is back, or reload.`
-}

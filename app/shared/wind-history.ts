@@ -57,21 +57,19 @@ const fault: BareReading = { state: 'fault', speedMetresPerSecond: null, directi
 
 export class WindHistory {
   readonly #statistics = new WindAggregator()
-  /** 50 ms: 20 readings a second, the fastest WindSonic rate; faster readings are merged. */
-  readonly #minute = new Stretches(minuteMs + secondMs, 50)
-  readonly #hour = new Stretches(hourMs + secondMs, secondMs)
-  readonly #week = new Stretches(weekMs + minuteMs, minuteMs)
+  readonly #kept: Readonly<Record<Grain, Stretches>> = {
+    // 50 ms: 20 readings a second, the fastest WindSonic rate; faster readings are merged.
+    reading: new Stretches(minuteMs + secondMs, 50),
+    second: new Stretches(hourMs + secondMs, secondMs),
+    minute: new Stretches(weekMs + minuteMs, minuteMs),
+  }
 
   /**
    * Returns `stampedAt` (ms since the epoch) in the history's monotonic time. A fault leaves a gap.
    */
   take(reading: BareReading, stampedAt: number): number {
     const { at, stretch } = this.#statistics.take(reading, stampedAt)
-    if (stretch) {
-      this.#minute.add(stretch)
-      this.#hour.add(stretch)
-      this.#week.add(stretch)
-    }
+    if (stretch) for (const kept of Object.values(this.#kept)) kept.add(stretch)
     return at
   }
 
@@ -81,13 +79,12 @@ export class WindHistory {
 
   /** Entries after `at`, oldest first. */
   since(at: number, grain: Grain): readonly Stretch[] {
-    const kept = { reading: this.#minute, second: this.#hour, minute: this.#week }
-    return kept[grain].since(at)
+    return this.#kept[grain].since(at)
   }
 
   /** Takes these minutes in place of its own, up to the last of them. */
   joinWeek(past: readonly Stretch[]): void {
-    this.#week.putBefore(past)
+    this.#kept.minute.putBefore(past)
   }
 
   snapshot({ seq, faultAt }: Pick<WindSnapshot, 'seq' | 'faultAt'>): WindSnapshot {
@@ -180,7 +177,7 @@ class Stretches {
     return this.#kept.slice(first)
   }
 
-  /** Keeps only what is newer; the grain at the border, which may still grow, as it is here. */
+  /** Keeps what is newer than these, and its own entry of their last grain, which may still grow. */
   putBefore(past: readonly Stretch[]): void {
     const grainOf = ({ firstAt }: Stretch) => Math.floor(firstAt / this.#grainMs)
     const last = past.at(-1)

@@ -95,7 +95,7 @@ declare class Crosswind<Declared = any> {
   readonly guard: (app: KoaLike, { isOpen }?: {
     readonly isOpen?: (path: string) => boolean;
   }) => void;
-  readonly answer: (ctx: Answering, characters: number, parts: () => Parts) => void;
+  readonly answer: (ctx: Answering, characters: number, parts: () => AnswerParts) => void;
   readonly refuse: (request: AnyRequest, response: ServerResponse | Http2ServerResponse, error: unknown) => void;
   readonly rateLimit: (perSecond: number, sentence: string) => Limiter;
   readonly metrics: () => Promise<string>;
@@ -962,6 +962,7 @@ interface YjsRules {
 }
 type Answer = Permit | null | undefined | false;
 type Answer$1 = (request: AnyRequest, response: ServerResponse | Http2ServerResponse) => void;
+type AnswerParts = Iterable<string | Buffer> | AsyncIterable<string | Buffer>;
 type AnyRequest = IncomingMessage | Http2ServerRequest;
 type AnyResponse = ServerResponse | Http2ServerResponse;
 type AnyServer = EventEmitter;
@@ -1005,7 +1006,6 @@ type Movement = 'joined' | 'left';
 type NameIn<Declared> = unknown extends Declared ? string : DeclaredName<Declared> & string;
 type OnMessage = (message: Message, cursor: string, text?: string) => void;
 type OutputCode = keyof typeof outputLevels;
-type Parts = Iterable<string | Buffer> | AsyncIterable<string | Buffer>;
 type Ports = ByHttp<number>;
 type Prepare = (content: Content, messages: () => readonly Message[], store: Store) => Promise<void> | null;
 type Random = () => number;

@@ -53,6 +53,8 @@ async function readPage(folder: string): Promise<readonly string[]> {
   const server = await startTestServer({ storage: 'sqlite', dataFolder: folder, limits, drainMs: 0 })
   const http = connectHttp('2', server.origin['2'], server.ca)
   try {
+    // The list waits a limited time for the thread that reads headings: it has started by then.
+    await get(http, '/api/documents/main', { accept: 'text/plain' })
     const { documents } = JSON.parse(await get(http, '/api/documents'))
     const channels: readonly string[] = documents
       .map(({ channel }: { channel: string }) => channel)

@@ -75,7 +75,7 @@ async function untilSays(window: BrowserWindow, pattern: RegExp): Promise<void> 
 }
 
 /** All ten minutes: a shorter history states its seconds. */
-const lookingBack = /^In the last 10 min: Readings [\d.]+ to 44\.\d* m\/s, mean /
+const lookingBack = /^In the last 10 minutes: Readings [\d.]+ to 44\.\d* m\/s, mean /
 
 test('a new window shows past wind, also from before a server restart, and again after a reload', async () => {
   const window = await open('view=wind')
@@ -96,8 +96,8 @@ test('the last day and week are shown once they are chosen', async () => {
     performance.getEntriesByType('resource').some(({ name }) => name.endsWith('/api/wind/week'))
   assert.equal(await window.run(isWeekAsked), false)
   for (const [choice, shown] of [
-    [4, '24 h'],
-    [5, '7 d'],
+    [4, '24 hours'],
+    [5, '7 days'],
   ] as const) {
     await window.click(`.history .segment:nth-of-type(${choice})`)
     await untilSays(window, new RegExp(`^In the last ${shown}: (?:19|20) h: readings [\\d.]+ to 44`))

@@ -42,7 +42,7 @@ import { crossOrigin, mustBeAllowed, needsSession, securityHeaders } from '../se
 import { checkUser } from '../security/permits.ts'
 import { revocationsChannel } from '../security/revocations.ts'
 import type { LogHook } from '../serving.ts'
-import { type Answering, answerParts, chargeAnswers, type Parts } from '../transports/answers.ts'
+import { type Answering, type AnswerParts, answerParts, chargeAnswers } from '../transports/answers.ts'
 import { connectionOf } from '../transports/body-reader.ts'
 import { Caller, type Limiter, rateLimit } from './caller.ts'
 import type { ChannelListeners } from './channel-listeners.ts'
@@ -409,7 +409,7 @@ export class Crosswind<Declared = any> {
    * counts towards the pace of reading (`Caller#mustPace`) and, until they are read, towards the
    * unread answers. Throws a `Refusal` (503 `too-much-begun`).
    */
-  readonly answer = (ctx: Answering, characters: number, parts: () => Parts): void => {
+  readonly answer = (ctx: Answering, characters: number, parts: () => AnswerParts): void => {
     const { readingRate, budget } = this.#engine.current.app
     readingRate.charge(connectionOf(ctx.req), characters)
     answerParts(ctx, budget, characters, parts)

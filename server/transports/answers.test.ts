@@ -6,7 +6,7 @@ import { Socket } from 'node:net'
 import { test } from 'node:test'
 import { createManualTime } from '../../protocol/testing.ts'
 import { defaultEngine } from '../config/engine-settings.ts'
-import { type Answering, answerParts, jsonPieces, type Parts } from './answers.ts'
+import { type Answering, type AnswerParts, answerParts, jsonPieces } from './answers.ts'
 import { Budget } from './budget.ts'
 
 test('pieces of JSON concatenate to the JSON of the whole, and none is large', () => {
@@ -32,7 +32,7 @@ test('no empty part is written', async () => {
   async function* later() {
     yield* ['', 'one', Buffer.alloc(0), Buffer.from('two'), '']
   }
-  const given: (() => Parts)[] = [later, () => ['one', '', 'two', '']]
+  const given: (() => AnswerParts)[] = [later, () => ['one', '', 'two', '']]
   for (const parts of given) {
     const req = new IncomingMessage(new Socket())
     const ctx: Answering = { req, res: new ServerResponse(req) }

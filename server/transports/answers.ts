@@ -29,7 +29,7 @@ export interface Answering {
 }
 
 /** Parts of a response. Asynchronous ones are sent as they come. */
-export type Parts = Iterable<string | Buffer> | AsyncIterable<string | Buffer>
+export type AnswerParts = Iterable<string | Buffer> | AsyncIterable<string | Buffer>
 
 /**
  * Responds with parts: at once if they are small and not asynchronous. `held` is the approximate number
@@ -40,7 +40,7 @@ export function answerParts(
   ctx: Answering,
   budget: Budget,
   held: number | readonly Delivery[],
-  parts: () => Parts,
+  parts: () => AnswerParts,
 ): void {
   const bytes = typeof held === 'number' ? held : bytesHeldBy(held)
   charge(ctx, budget, held)
@@ -54,10 +54,10 @@ export function answerParts(
 }
 
 /**
- * Over HTTP/2, Node (seen in 20.20 and 26.10) frees strings before they are sent if an empty one was
- * written last in the same turn: the response then has other bytes of the process's memory.
+ * Over HTTP/2, Node (seen in 20.20 and 26.10) frees strings before it sends them if an empty one is
+ * written last in the same turn: the response then contains other memory of the process.
  */
-async function* withoutEmpty(parts: Parts) {
+async function* withoutEmpty(parts: AnswerParts) {
   for await (const part of parts) if (part.length > 0) yield part
 }
 

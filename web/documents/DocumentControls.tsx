@@ -3,9 +3,9 @@
 import { useEffect, useRef, useState } from 'react'
 import { documentPath } from '../../app/shared/document-api.ts'
 import { Menu } from '../page/Controls.tsx'
-import { type PageProps, useMayWrite } from '../page/hooks.ts'
+import { type PageProps, useLateCode, useMayWrite } from '../page/hooks.ts'
 import { LineIcon } from '../page/Icons.tsx'
-import { useOverlays } from '../page/overlays-code.ts'
+import { overlaysCode } from '../page/overlays-code.ts'
 import { formatLength } from '../page/wording.ts'
 import { countsOf } from './text-counts.ts'
 
@@ -19,7 +19,7 @@ export function DocumentControls({ store, actions, start, onRename }: ControlsPr
   const mayWrite = useMayWrite(store, start)
   const file = useRef<HTMLInputElement>(null)
   const [dialog, setDialog] = useState<DialogName | null>(null)
-  const overlays = useOverlays(dialog !== null, (sentence) => {
+  const overlays = useLateCode(overlaysCode, dialog !== null, (sentence) => {
     setDialog(null)
     actions.notify(sentence)
   })

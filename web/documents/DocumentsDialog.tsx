@@ -9,8 +9,9 @@ import { Segments } from '../page/Controls.tsx'
 import { useAttempt } from '../page/hooks.ts'
 import { timeOfDay } from '../page/wording.ts'
 import { Dialog, type DialogProps } from './Dialog.tsx'
+import { addressOfDocument } from './document-addresses.ts'
 import { channelFor, type DocumentOrder, documentOrders, inOrder, partsAt } from './document-names.ts'
-import { addressOfDocument, askDocuments } from './document-requests.ts'
+import { askDocuments } from './document-requests.ts'
 
 /** After a key, before the server is asked. */
 const searchDelayMs = 250
@@ -103,7 +104,7 @@ export function DocumentsDialog({ actions, start, onClose }: DialogProps) {
         <p className="dialog-note">
           {formatUnsearched(list.unsearched)}{' '}
           <button type="button" className="text-button" onClick={load}>
-            Search on
+            Search again
           </button>
         </p>
       )}
@@ -123,7 +124,7 @@ export function DocumentsDialog({ actions, start, onClose }: DialogProps) {
 }
 
 const formatUnsearched = (count: number) =>
-  `The ${count === 1 ? 'text of one document has' : `texts of ${count} documents have`} not been searched yet.`
+  `${count === 1 ? 'One text takes' : `${count} texts take`} long to read, and ${count === 1 ? 'was' : 'were'} not searched.`
 
 const formatCount = (count: number) => (count === 1 ? '1 document found.' : `${count} documents found.`)
 

@@ -8,7 +8,8 @@ import { useAttempt } from '../page/hooks.ts'
 import { timeOfDay } from '../page/wording.ts'
 import { nameOf } from '../store.ts'
 import { Dialog, type DialogProps } from './Dialog.tsx'
-import { invite, linkTo, type Rights } from './document-requests.ts'
+import { linkTo, type Rights } from './document-addresses.ts'
+import { invite } from './document-requests.ts'
 
 const rights: readonly (readonly [Rights, string])[] = [
   ['write', 'can write'],

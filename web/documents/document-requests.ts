@@ -1,40 +1,13 @@
-// Documents as a window sees them: addresses, and the server's list and invitations.
+// What a window asks of the server about documents: the list, histories, invitations, new and deleted ones.
 
-import { type DocumentList, documentPath, type InvitationAnswer } from '../../app/shared/document-api.ts'
+import type { DocumentList, InvitationAnswer } from '../../app/shared/document-api.ts'
 import { titleFrom } from '../../app/shared/page-messages.ts'
 import { asClosing, browserTimers, newName } from '../../client/transports.ts'
 import type { HistoryPortion } from '../../protocol/document-history.ts'
 import { type Bodies, type Kind, nameUnder } from '../../protocol/messages.ts'
 import { openHttp } from '../axios-http.ts'
 import type { BrowserKey } from '../page-session.ts'
-
-/** Keeps the mode and view, but not the reader's choice of read-only. */
-export function addressOfDocument(href: string, channel: string): string {
-  return addressWithout(['channel', 'read'], documentPath(channel), href)
-}
-
-/** The server's first page, with all its parts, in the same mode. */
-export function homeAddress(href: string): string {
-  return addressWithout(['channel', 'read', 'view'], '/', href)
-}
-
-function addressWithout(dropped: readonly string[], path: string, href: string): string {
-  const address = new URL(path, href)
-  for (const [name, value] of new URL(href).searchParams)
-    if (!dropped.includes(name)) address.searchParams.append(name, value)
-  return address.href
-}
-
-export type Rights = 'read' | 'write'
-
-/**
- * To read, a window opens read-only by its own choice: anyone who removes `read` from the address can write.
- */
-export function linkTo(origin: string, channel: string, may: Rights): string {
-  const address = new URL(documentPath(channel), origin)
-  if (may === 'read') address.searchParams.set('read', '')
-  return address.href.replace(/=$/, '')
-}
+import type { Rights } from './document-addresses.ts'
 
 /** Each request rejects with an Error whose message can be displayed. */
 async function request<Answer>(path: string, content?: object): Promise<Answer> {

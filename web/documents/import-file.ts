@@ -5,6 +5,7 @@ import { kindOfFile } from '../../app/document/file-kind.ts'
 import { readHtml, readText } from '../../app/document/html.ts'
 import { readMarkdown } from '../../app/document/markdown.ts'
 import type { Line } from '../../app/document/rich-text.ts'
+import type { EditorCommands } from '../editor/commands.ts'
 import { importNotes } from './import-notes.ts'
 
 /** Bytes. A longer text would not fit into a document. */
@@ -38,6 +39,29 @@ export async function readImport(file: File): Promise<Import> {
   const { lines, unkept } = isHtml ? readHtml(text) : isMarkdown ? readMarkdown(text) : readText(text)
   if (lines.length === 0) throw new Error(`${name} contains no text; nothing was imported.`)
   return { lines, notes: importNotes({ unkept, assumed }) }
+}
+
+/** The editor that gets a file's content. */
+interface Target {
+  readonly root: HTMLElement
+  readonly commands: Pick<EditorCommands, 'insert'>
+}
+
+/**
+ * Inserts a file's content at the end of a document; `target` is asked for once the file is read. Rejects with an
+ * Error whose message can be displayed.
+ */
+export async function importAtEnd(file: File, target: () => Promise<Target>) {
+  const { lines, notes } = await readImport(file)
+  const { root, commands } = await target()
+  root.focus()
+  getSelection()?.selectAllChildren(root)
+  getSelection()?.collapseToEnd()
+  // Starts on a line of its own.
+  const isFirst = root.textContent.trim() === ''
+  commands.insert(isFirst ? lines : [{ runs: [], block: 'p', align: null }, ...lines])
+  const done = `${file.name} is imported at the end of the document.`
+  return { sentence: [done, ...notes].join(' '), isWhole: notes.length === 0 }
 }
 
 /** Whether a file with another name is HTML from its beginning. */

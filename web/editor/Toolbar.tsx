@@ -1,4 +1,4 @@
-// The toolbar above the document, its link form and list of shortcuts, and their keys.
+// The toolbar above the document, its keys, and what opens beside it.
 
 import {
   type KeyboardEvent as ReactKeyboardEvent,
@@ -11,7 +11,7 @@ import {
 import { flushSync } from 'react-dom'
 import { safeLink } from '../../app/document/rich-text.ts'
 import { LateCode } from '../late-code.ts'
-import { dropKeptSelection, focusByKey, keepFocus, keepSelection } from '../page/hooks.ts'
+import { dropKeptSelection, focusByKey, keepFocus, keepSelection, useLateCode } from '../page/hooks.ts'
 import { takePastes } from './clipboard.ts'
 import type { EditorCommands, EditorState } from './commands.ts'
 import { icons, isMac } from './tool-icons.tsx'
@@ -40,36 +40,24 @@ export function Toolbar({ editor }: ToolbarProps) {
   const bar = useRef<HTMLDivElement>(null)
   const rank = useRank(bar)
   const state = useEditorState(editor)
-  const [open, setOpen] = useState<'more' | 'link' | 'shortcuts' | null>(null)
   const [notice, setNotice] = useState<string | null>(null)
-  /** Restores the selection in the text from when the form opened. */
-  const restore = useRef<() => void>(() => undefined)
+  const form = useForm(editor)
+  const isForm = form.shown === 'link' || form.shown === 'shortcuts'
+  const panels = useLateCode(panelsCode, isForm || state.slash !== null, (sentence) => {
+    // Without its list, a slash is text.
+    if (!isForm) return
+    form.close()
+    setNotice(sentence)
+  })
 
-  function focusText(): void {
-    editor?.root.focus({ preventScroll: true })
-  }
-  function close(): void {
-    leave()
-    focusText()
-    restore.current()
-  }
-  function leave(): void {
-    setOpen(null)
-    dropKeptSelection()
-  }
   function use(tool: Tool): void {
     if (!editor || tool.isUsable?.(editor.commands.state()) === false) return
-    const { root, commands } = editor
-    const openForm = (name: 'link' | 'shortcuts') => {
-      restore.current = keepSelection(root)
-      setOpen(name)
-    }
-    leave()
-    focusText()
+    form.leave()
+    form.focusText()
     tool.run({
-      commands,
-      openLinkForm: () => openForm('link'),
-      openShortcuts: () => openForm('shortcuts'),
+      commands: editor.commands,
+      openLinkForm: () => form.open('link'),
+      openShortcuts: () => form.open('shortcuts'),
     })
   }
 
@@ -97,43 +85,29 @@ export function Toolbar({ editor }: ToolbarProps) {
     }
   }, [editor])
 
-  const [panels, setPanels] = useState(() => panelsCode.loaded)
-  const isForm = open === 'link' || open === 'shortcuts'
-  const hasPanel = isForm || state.slash !== null
-  // biome-ignore lint/correctness/useExhaustiveDependencies: once for each opening.
-  useEffect(() => {
-    if (!hasPanel || panels !== null) return
-    panelsCode.load().then(setPanels, ({ message }: Error) => {
-      // Without its list, a slash is text.
-      if (!isForm) return
-      close()
-      setNotice(message)
-    })
-  }, [hasPanel])
-
   return (
     <div className="tools" data-rank={rank}>
       <ToolRow
         bar={bar}
         rank={rank}
         state={state}
-        isMoreOpen={open === 'more'}
-        onMore={(isOpen) => setOpen(isOpen ? 'more' : null)}
+        isMoreOpen={form.shown === 'more'}
+        onMore={form.showMore}
         onUse={use}
-        onEscape={focusText}
+        onEscape={form.focusText}
       />
-      {panels && open === 'link' && editor && (
+      {panels && form.shown === 'link' && editor && (
         <panels.LinkForm
           address={state.link}
-          onClose={close}
-          onLeave={leave}
+          onClose={form.close}
+          onLeave={form.leave}
           onChoose={(href, words) => {
-            close()
+            form.close()
             changeLink(editor, href, words)
           }}
         />
       )}
-      {panels && open === 'shortcuts' && <panels.Shortcuts onClose={close} />}
+      {panels && form.shown === 'shortcuts' && <panels.Shortcuts onClose={form.close} />}
       {panels && editor && state.slash !== null && (
         <panels.SlashMenu
           root={editor.root}
@@ -142,22 +116,57 @@ export function Toolbar({ editor }: ToolbarProps) {
           onEnd={() => editor.commands.endSlash()}
         />
       )}
-      <output className="tool-notice">
-        {notice !== null && (
-          <span className="tool-panel raised">
-            {notice}
-            <button
-              type="button"
-              className="text-button"
-              onMouseDown={keepFocus}
-              onClick={() => setNotice(null)}
-            >
-              Dismiss
-            </button>
-          </span>
-        )}
-      </output>
+      <ToolNotice sentence={notice} onDismiss={() => setNotice(null)} />
     </div>
+  )
+}
+
+/** What is open beside the row of tools, and the selection in the text to which closing it returns. */
+function useForm(editor: ToolbarProps['editor']) {
+  const [shown, setShown] = useState<'more' | 'link' | 'shortcuts' | null>(null)
+  const restoreSelection = useRef<() => void>(() => undefined)
+  function focusText(): void {
+    editor?.root.focus({ preventScroll: true })
+  }
+  function leave(): void {
+    setShown(null)
+    dropKeptSelection()
+  }
+  return {
+    shown,
+    focusText,
+    leave,
+    showMore: (isOpen: boolean) => setShown(isOpen ? 'more' : null),
+    open(name: 'link' | 'shortcuts'): void {
+      if (editor) restoreSelection.current = keepSelection(editor.root)
+      setShown(name)
+    },
+    close(): void {
+      leave()
+      focusText()
+      restoreSelection.current()
+    },
+  }
+}
+
+interface ToolNoticeProps {
+  readonly sentence: string | null
+  readonly onDismiss: () => void
+}
+
+/** Always rendered: a screen reader announces content added to an existing region. */
+function ToolNotice({ sentence, onDismiss }: ToolNoticeProps) {
+  return (
+    <output className="tool-notice">
+      {sentence !== null && (
+        <span className="tool-panel raised">
+          {sentence}
+          <button type="button" className="text-button" onMouseDown={keepFocus} onClick={onDismiss}>
+            Dismiss
+          </button>
+        </span>
+      )}
+    </output>
   )
 }
 

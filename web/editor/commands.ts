@@ -30,7 +30,7 @@ export interface EditorCommands {
   indent(by: 1 | -1): void
   /** `null` removes the link. */
   setLink(href: string | null): void
-  /** Ends the choice that a slash began. With `run`, which follows, the slash and what was typed after it are removed. */
+  /** Closes the list of a slash. With `run`, first removes the slash and the words after it; both are one undo step. */
   endSlash(run?: () => void): void
   undo(): void
   redo(): void

@@ -39,7 +39,7 @@ export class EditHistory {
     this.#before = selection
   }
 
-  /** Makes the changes of `act` a single undo step, separate from what was typed around it. A step may contain others. */
+  /** Makes the changes of `act` one undo step, separate from what was typed around it. A step may contain others. */
   asStep(act: () => void): void {
     if (this.#isInStep) {
       act()
@@ -48,10 +48,13 @@ export class EditHistory {
     this.#isInStep = true
     this.#manager.stopCapturing()
     this.#manager.captureTimeout = Number.POSITIVE_INFINITY
-    act()
-    this.#manager.captureTimeout = undoPauseMs
-    this.#manager.stopCapturing()
-    this.#isInStep = false
+    try {
+      act()
+    } finally {
+      this.#manager.captureTimeout = undoPauseMs
+      this.#manager.stopCapturing()
+      this.#isInStep = false
+    }
   }
 
   /** Returns the selection from before the reverted change; null if there was none. */

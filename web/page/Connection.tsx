@@ -1,9 +1,9 @@
 // The page's state in a word, as a button that opens a panel.
 
 import { usePopup } from './Controls.tsx'
-import { keepFocus, type PageProps, useOutbox, useView } from './hooks.ts'
+import { keepFocus, type PageProps, useLateCode, useOutbox, useView } from './hooks.ts'
 import { LinkShape } from './Icons.tsx'
-import { useOverlays } from './overlays-code.ts'
+import { overlaysCode } from './overlays-code.ts'
 import { formatState, linkAnnouncement, type StateWords } from './wording.ts'
 
 export function Connection(page: PageProps) {
@@ -12,7 +12,7 @@ export function Connection(page: PageProps) {
   const outage = useView(store, (view) => view.outage)
   const state = useStateWords(page)
   const { isOpen, setOpen, close, button, popup } = usePopup()
-  const overlays = useOverlays(isOpen, (sentence) => {
+  const overlays = useLateCode(overlaysCode, isOpen, (sentence) => {
     setOpen(false)
     page.actions.notify(sentence)
   })

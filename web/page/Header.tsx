@@ -2,7 +2,7 @@
 
 import { useState } from 'react'
 import { DocumentControls } from '../documents/DocumentControls.tsx'
-import { homeAddress } from '../documents/document-requests.ts'
+import { homeAddress } from '../documents/document-addresses.ts'
 import { Title } from '../documents/Title.tsx'
 import { Connection } from './Connection.tsx'
 import type { PageProps } from './hooks.ts'

@@ -2,8 +2,8 @@
 
 import { Badge } from './Badge.tsx'
 import { usePopup } from './Controls.tsx'
-import { type CommonProps, useView } from './hooks.ts'
-import { useOverlays } from './overlays-code.ts'
+import { type CommonProps, useLateCode, useView } from './hooks.ts'
+import { overlaysCode } from './overlays-code.ts'
 
 /** Number of badges in the header; the rest are a count. */
 const maxBadges = 3
@@ -13,7 +13,7 @@ export function People({ store, actions }: CommonProps) {
   // Unknown while disconnected.
   const count = useView(store, (view) => (view.link.state === 'open' ? view.windows : null))
   const { isOpen, setOpen, close, button, popup } = usePopup()
-  const list = useOverlays(isOpen, (sentence) => {
+  const list = useLateCode(overlaysCode, isOpen, (sentence) => {
     setOpen(false)
     actions.notify(sentence)
   })

@@ -2,12 +2,13 @@
 
 import type { Line } from '../../app/document/rich-text.ts'
 import type { PageStart } from '../../app/shared/page-messages.ts'
-import { addressInView, notLoaded, type ViewName, viewAsked } from '../../app/shared/views.ts'
+import { addressInView, type ViewName, viewAsked } from '../../app/shared/views.ts'
 import { modeFor, type WindowMode, windowModeNamed } from '../../protocol/modes.ts'
-import { addressOfDocument, createDocument, deleteDocument } from '../documents/document-requests.ts'
+import { addressOfDocument } from '../documents/document-addresses.ts'
 import { importCode } from '../documents/import-code.ts'
 import type { EditingSession } from '../editing-session.ts'
 import type { EditorCommands, MountedEditor } from '../editor/commands.ts'
+import { LateCode } from '../late-code.ts'
 import { addressInMode, type BrowserKey, modeAsked } from '../page-session.ts'
 import {
   keepChoices,
@@ -18,7 +19,9 @@ import {
   type Tone,
   type WindChoices,
 } from '../store.ts'
-import { http1Warning } from './wording.ts'
+import { http1Warning, notLoaded } from './wording.ts'
+
+const requestsCode = new LateCode(() => import('../documents/document-requests.ts'))
 
 interface PageActionsOptions {
   readonly start: PageStart
@@ -211,8 +214,9 @@ export class PageActions {
   }
 
   /** Deletes a document, or restores it. Rejects with an Error whose message can be displayed. */
-  deleteDocument(channel: string, deleted: boolean): Promise<void> {
-    return deleteDocument(this.#options.browser, channel, deleted)
+  async deleteDocument(channel: string, deleted: boolean): Promise<void> {
+    const requests = await requestsCode.load()
+    await requests.deleteDocument(this.#options.browser, channel, deleted)
   }
 
   /**
@@ -220,7 +224,8 @@ export class PageActions {
    * whose message can be displayed.
    */
   async createDocument(name: string, channel: string, isNew: boolean): Promise<void> {
-    if (isNew) await createDocument(this.#options.browser, channel, name)
+    const requests = await requestsCode.load()
+    if (isNew) await requests.createDocument(this.#options.browser, channel, name)
     location.assign(addressOfDocument(location.href, channel))
   }
 
@@ -232,17 +237,9 @@ export class PageActions {
           `${file.name} will be imported once the connection is back. Keep this window open until then.`,
           'information',
         )
-      const { readImport } = await importCode.loadOnceServed()
-      const { lines, notes } = await readImport(file)
-      const { root, commands } = await this.#shownEditor()
-      root.focus()
-      getSelection()?.selectAllChildren(root)
-      getSelection()?.collapseToEnd()
-      // Starts on a line of its own.
-      const isFirst = root.textContent.trim() === ''
-      commands.insert(isFirst ? lines : [{ runs: [], block: 'p', align: null }, ...lines])
-      const done = `${file.name} is imported at the end of the document.`
-      this.notify([done, ...notes].join(' '), notes.length === 0 ? 'success' : 'information')
+      const { importAtEnd } = await importCode.loadOnceServed()
+      const { sentence, isWhole } = await importAtEnd(file, () => this.#shownEditor())
+      this.notify(sentence, isWhole ? 'success' : 'information')
     } catch (error) {
       this.notify(error instanceof Error ? error.message : String(error))
     }

@@ -5,6 +5,7 @@ import type { PageStart } from '../../app/shared/page-messages.ts'
 import type { OutboxState } from '../../client/drafts.ts'
 import { browserTimers } from '../../client/transports.ts'
 import { windowModeNamed } from '../../protocol/modes.ts'
+import type { LateCode } from '../late-code.ts'
 import type { Store, View } from '../store.ts'
 import type { PageActions } from './actions.ts'
 import { http1Warning } from './wording.ts'
@@ -84,6 +85,24 @@ export function useHttp1Warning(store: Store) {
   const share = useView(store, (view) => view.share)
   const spokenHttp = useView(store, ({ link }) => link.spokenHttp)
   return mode === null ? null : http1Warning(windowModeNamed(mode), streams, share, spokenHttp)
+}
+
+/** Null until it is loaded, which begins when it is wanted. `onFailure` gets one sentence. */
+export function useLateCode<Code>(
+  code: LateCode<Code>,
+  isWanted: boolean,
+  onFailure: (sentence: string) => void,
+): Code | null {
+  const [loaded, setLoaded] = useState(() => code.loaded)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once each time that it is wanted.
+  useEffect(() => {
+    if (isWanted && loaded === null)
+      code.load().then(
+        (one) => setLoaded(() => one),
+        ({ message }: Error) => onFailure(message),
+      )
+  }, [isWanted])
+  return loaded
 }
 
 /**

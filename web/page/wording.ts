@@ -1,5 +1,6 @@
 // The sentences of header, menus and notices: link, HTTP/1.1 limit, edits.
 
+import { type ViewName, viewNamed } from '../../app/shared/views.ts'
 import type { OutboxState } from '../../client/drafts.ts'
 import { isShared, type Share, type WindowMode, windowModeNamed } from '../../protocol/modes.ts'
 import type { DeletionView, ShownLink, View } from '../store.ts'
@@ -186,4 +187,8 @@ const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'long' })
 /** `14:02`; on another day `14:02 on 3 May`. Both in ms since the epoch. */
 export function timeOfDay(at: number, now: number): string {
   return day.format(at) === day.format(now) ? time.format(at) : `${time.format(at)} on ${day.format(at)}`
+}
+
+export function notLoaded(name: ViewName): string {
+  return `The view “${viewNamed(name).label}” could not be loaded: the server did not answer. Choose it again once the connection is back, or reload.`
 }

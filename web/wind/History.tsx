@@ -5,10 +5,18 @@ import type { WindHistory } from '../../app/shared/wind-history.ts'
 import { browserTimers } from '../../client/transports.ts'
 import { Segments } from '../page/Controls.tsx'
 import { type CommonProps, useView } from '../page/hooks.ts'
-import { historyMinutes, unitShown } from '../store.ts'
+import { type HistoryMinutes, historyMinutes, unitShown } from '../store.ts'
 import { displayOf } from './canvas.ts'
 import { HistoryPlots } from './history-plots.ts'
-import { formatTime, units } from './wind-words.ts'
+import { units } from './wind-words.ts'
+
+const lengths: Readonly<Record<HistoryMinutes, { readonly shown: string; readonly spoken: string }>> = {
+  1: { shown: '1 min', spoken: 'minute' },
+  10: { shown: '10 min', spoken: '10 minutes' },
+  60: { shown: '1 h', spoken: 'hour' },
+  1440: { shown: '24 h', spoken: '24 hours' },
+  10080: { shown: '7 d', spoken: '7 days' },
+}
 
 export interface HistoryProps extends CommonProps {
   readonly history: Pick<WindHistory, 'since'>
@@ -59,14 +67,14 @@ export const History = memo(function History({ store, actions, history }: Histor
         <h3 id={`${id}-name`}>History</h3>
         <Segments
           label="Length of the history"
-          choices={historyMinutes.map((choice) => [choice, formatTime(choice * 60_000)])}
+          choices={historyMinutes.map((choice) => [choice, lengths[choice].shown])}
           chosen={minutes}
           onChoose={(minutes) => actions.chooseWind({ minutes })}
         />
       </div>
       <p className="history-words small" id={`${id}-words`} data-moment={moment !== null}>
         <span className="visually-hidden">
-          {moment === null && `In the last ${formatTime(minutes * 60_000)}: `}
+          {moment === null && `In the last ${lengths[minutes].spoken}: `}
         </span>
         {moment ?? summary}
       </p>

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { addressOfDocument, homeAddress, linkTo } from './document-requests.ts'
+import { addressOfDocument, homeAddress, linkTo } from './document-addresses.ts'
 
 test('another document opens in the same mode and view, and not read-only', () => {
   const here = 'https://localhost:8443/d/main?transport=sse&view=editor&read#end'
