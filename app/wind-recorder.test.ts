@@ -127,6 +127,7 @@ test('the week before is read once it is asked for, from the oldest reading on',
     await new Promise<void>((resolve) => setImmediate(resolve))
     shown = await week()
   }
+  assert.ok(shown.isComplete)
   assert.deepEqual(
     shown.stretches.map(({ sums }) => sums.count),
     [2, 1, 1],

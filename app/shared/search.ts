@@ -10,7 +10,7 @@ export const wordsIn = (wanted: string): string[] => plain(wanted).split(/\s+/).
 
 const maxExcerpt = 120
 
-/** The line of `text` with the first of the words that `plainText`, the same as it is compared, contains; null if none is there. */
+/** The line of `text` with the first place of a word; null if there is none. `plainText` is `plain(text)`. */
 export function lineWith(words: readonly string[], text: string, plainText: string): string | null {
   const places = words.map((word) => plainText.indexOf(word)).filter((place) => place >= 0)
   if (places.length === 0) return null
